@@ -51,7 +51,7 @@ def main() -> None:
         f"{repeats} × {CALLS:,} calls, less the empty loop). A training step: {SENTENCES} sentences of "
         f"{LENGTH} tokens, forward, backward and Adam, in float32. A decoding step: one position of one "
         f"sentence with beam {BEAM}, behind {LENGTH} others.",
-        f"Measured on {machine()}. Compiled, no call is left at all: tests/test_trace_big.py compares the "
+        f"Measured on {machine()}. Compiled, no call is left at all: tests/seeing/test_trace.py compares the "
         "graph of a 6+6 model with that of one whose `see` is deleted, operation by operation.",
     ]
     columns = ["model", "step", "`see` calls", "their cost, µs", "the step, ms", "share of the step"]

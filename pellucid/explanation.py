@@ -11,15 +11,17 @@ from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
 from pellucid.reading.alignment import Alignment, align
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
-from pellucid.reading.looking import HeadLook, Merged, find_looks, merge_words
-from pellucid.reading.passes import as_read, watch
+from pellucid.reading.looking import HeadLook, find_looks, merge_words
+from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import Stepwise, decode_stepwise
+from pellucid.seeing.records import Records
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
-from pellucid.show.pictures import plot
+from pellucid.show.panels import draw_panels
+from pellucid.show.pictures import picture
 from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
-from pellucid.show.tables import print_parts
+from pellucid.show.tables import Part, print_parts
 from pellucid.translate.text_translator import TextTranslator
 
 
@@ -50,15 +52,15 @@ class Explanation(Reading):
 
         With `gradients` its tensors keep their graph, for `pellucid.gradients`.
         """
-        model, vocabulary = self.translator.model, self.vocabulary
-        ids = as_read(model, self.source_ids, self.target_ids)
-        return watch(model, *ids, only=only, edits=edits, gradients=gradients, vocabulary=vocabulary)
+        model = self.translator.model
+        batch = in_batch(model, [(self.source_ids, self.target_ids)])
+        return watch(model, batch, only=only, edits=edits, gradients=gradients, vocabulary=self.vocabulary)
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
         """Return the words that each head of an attention looked at; by default of every cross-attention."""
         return find_looks(self, part)
 
-    def merged(self) -> Merged:
+    def merged(self) -> Records:
         """Return the attention weights between words instead of pieces, by their names in the trace."""
         return merge_words(self)
 
@@ -96,7 +98,8 @@ class Explanation(Reading):
     def plot(self, name: str, path: str | Path) -> None:
         """Draw a tensor, a part (all its heads), "looked" or "words" (where each step looked) to a .png, .svg
         or .pdf; needs pip install "pellucid[plot]"."""
-        plot(self, name, place(path))
+        file, (title, panels) = place(path), picture(self, name)
+        draw_panels(file, panels, name, title)
 
     def show(
         self, more: bool = False, tensor: str | None = None, head: int | None = None, steps: bool = False
@@ -109,12 +112,13 @@ class Explanation(Reading):
         """
         if head is not None and tensor is None:
             raise UsageError("{}: say with {} of which tensor.", Setting("head", head), Setting("tensor"))
-        if tensor is not None:
-            print_parts(lambda width: tensor_parts(self, tensor, width, head))
-            return
-        if steps:
-            print_parts(lambda width: brief_parts(self))
-            return
-        print_parts(lambda width: reading_parts(self, width))
-        if more:
-            print_parts(lambda width: more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width))
+
+        def parts(width: int) -> list[Part]:
+            if tensor is not None:
+                return tensor_parts(self, tensor, width, head)
+            if steps:
+                return brief_parts(self)
+            beyond = more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width) if more else []
+            return reading_parts(self, width) + beyond
+
+        print_parts(parts)

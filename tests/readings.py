@@ -1,12 +1,21 @@
 """Explanations of the tiny translator, for the tests of what is read and of how it is shown."""
 
+import dataclasses
 import math
+from typing import Any
 
 import pytest
 import torch
 from tiny import translator
 
 from pellucid.explanation import Explanation
+from pellucid.seeing.records import Record
+
+
+def replaced(explanation: Explanation, record: Record) -> Explanation:
+    """The explanation with another tensor in its trace."""
+    trace: Any = {**explanation.trace, record.name: record}
+    return dataclasses.replace(explanation, trace=trace)
 
 
 @pytest.fixture(scope="module")

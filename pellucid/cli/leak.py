@@ -7,7 +7,7 @@ import torch
 from pellucid.cli.lines import put
 from pellucid.errors import PellucidError
 from pellucid.probes.leak import find_leak
-from pellucid.reading.passes import as_read
+from pellucid.reading.passes import in_batch
 from pellucid.reading.words import source_of
 from pellucid.seeing.viewed import columns_of_terminal
 from pellucid.translator import Translator, load
@@ -43,4 +43,5 @@ def _ids(translator: Translator, sentence: str, to: str | None) -> tuple[torch.T
     """Return the ids of the source, and those that the decoder reads of the model's own translation."""
     source = source_of(sentence, to, translator.vocabulary)
     target = translator.translate(sentence, to=to).hypotheses[0].token_ids
-    return as_read(translator.model, source.ids, target[:TOKENS])
+    batch = in_batch(translator.model, [(source.ids, target[:TOKENS])])
+    return batch["source"], batch["target"]

@@ -67,7 +67,7 @@ class Doubts:
                 self._found.setdefault(advice, []).append(number)
             if vocabulary.kind == "word":
                 source = read_source(line, self.to, vocabulary, TOKENS)
-                if words := unknown_words(source.untagged, source.ids, source.to, vocabulary):
+                if words := unknown_words(source, "sentence", vocabulary):
                     self._unknown[number] = words[0]
         self.lines += len(lines)
 
@@ -77,7 +77,7 @@ class Doubts:
 
         if self._unknown:
             word = next(iter(self._unknown.values()))
-            near = advice(word, self.translator.vocabulary, to=self.to)
+            near = advice(word, self.to, "sentence", self.translator.vocabulary)
             self._found[f"the model has no word {word!r}. {near}"] = list(self._unknown)
         for doubt, numbers in self._found.items():
             others = f" and {len(numbers) - 1:,} more" if len(numbers) > 1 else ""

@@ -52,7 +52,7 @@ def attribute(explanation: Explanation, points: torch.Tensor) -> tuple[torch.Ten
     factors = points.to(batch["source"].device)[:, None].repeat(1, sum(sizes)).requires_grad_()
     parts = zip(("encoder", "decoder"), factors[:, :, None].split(sizes, dim=1), strict=True)
     edits = {f"{stack}.token_embeddings": part.mul for stack, part in parts}
-    seen = watch(model, **batch, only="decoder.logits", edits=edits, gradients=True)
+    seen = watch(model, batch, only="decoder.logits", edits=edits, gradients=True)
     log_p_PLV = seen["decoder.logits"].tensor.log_softmax(-1)
     log_p_L = [log_p_PLV[:, place, token] for place, token in enumerate(ids[1])]
     shares = [torch.autograd.grad(log_p.sum(), factors, retain_graph=True)[0] for log_p in log_p_L]

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
-from pellucid.reading.passes import watched_pass
+from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.steps import Step, steps_of
 from pellucid.show.panels import Bars
 from pellucid.translate.request import forbidden_ids
@@ -48,7 +48,8 @@ def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, lis
     translated = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=most)
     found = translated.hypotheses[0]
     ids, vocabulary = found.token_ids[: len(gold)], translator.vocabulary
-    seen = watched_pass(translator.model, vocabulary, explanation.source_ids, ids)
+    model = translator.model
+    seen = watch(model, in_batch(model, [(explanation.source_ids, ids)]), vocabulary=vocabulary)
     return found.text, steps_of(seen, vocabulary, gold[: len(ids)])
 
 

@@ -23,15 +23,15 @@ def experiment(explanation: Explanation) -> Result:
     second = read(explanation.translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
     batch = in_batch(model, [(each.source_ids, each.target_ids) for each in (explanation, second)])
     ways = {
-        "in the batch, with both masks": batch,
-        "without the source's padding mask": batch | {"source_mask": None},
-        "without the target's padding mask": batch | {"target_mask": None},
-        "without the causal mask": batch | {"edits": lift_mask("decoder.layers.*.self_attention")},
+        "in the batch, with both masks": (batch, None),
+        "without the source's padding mask": (batch | {"source_mask": None}, None),
+        "without the target's padding mask": (batch | {"target_mask": None}, None),
+        "without the causal mask": (batch, lift_mask("decoder.layers.*.self_attention")),
     }
     alone, passes = log_probabilities(second.trace, second.target_ids), []
     rows: list[Row] = [["alone", math.exp(sum(alone)), None]]
-    for name, way in ways.items():
-        passes.append(watch(model, **way, vocabulary=second.vocabulary))
+    for name, (read_batch, edits) in ways.items():
+        passes.append(watch(model, read_batch, edits=edits, vocabulary=second.vocabulary))
         log_p = log_probabilities(passes[-1], second.target_ids, sentence=1)
         rows.append([name, math.exp(sum(log_p)), max(abs(a - b) for a, b in zip(log_p, alone, strict=True))])
     tables = [

@@ -1,4 +1,4 @@
-"""What a training reports: a step, its update of the weights, and its validation."""
+"""What a training reports: a step, its update of the weights (computed in learner.py), and its validation."""
 
 import math
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Update:
     loss: float
     plain_loss: float
     tokens: int
-    rate: float
+    rate: float  # the learning rate
     gradient_norm: float
     skipped: bool
     split: int = 0  # number of parts, if the batches did not fit into memory

@@ -25,7 +25,7 @@ from torch import Tensor, cosine_similarity
 from pellucid.config.device import device_of
 from pellucid.model import Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
-from pellucid.reading.alignment import align, target_words
+from pellucid.reading.alignment import align
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import rewrite
@@ -195,6 +195,6 @@ def contributions(path: str, model: Transformer, read: Pass) -> dict[tuple[str, 
 
 def _rendering(reading: Reading, occurrence: Occurrence) -> Rendering:
     """Return a translation, and its words that looked at the compared word."""
-    links = [link for link in align(reading).links if link.source == occurrence.number]
-    words = [word for word in target_words(reading) if not word.special]
-    return Rendering(reading.translation.text, [words[link.target].text for link in links])
+    aligned = align(reading)
+    own = [link.target for link in aligned.links if link.source == occurrence.number]
+    return Rendering(reading.translation.text, [aligned.target_words[target] for target in own])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pellucid.reading.looking import merge_pieces
 from pellucid.reading.reading import Reading
-from pellucid.reading.words import Word, words_of
+from pellucid.reading.words import words_of
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,17 @@ class Alignment:
 
 
 def align(reading: Reading) -> Alignment:
-    """Align words by the last decoder layer's cross-attention, the mean of its heads.
+    """Return the source word of each target word, by the last decoder layer's cross-attention, the mean of
+    its heads; as str, a line of Pharaoh pairs, "0-0 1-2".
 
     The rows that *predict* a target word's pieces decide. The alignment says where the model looked, which
     need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
     """
-    words = words_of(reading.source_ids, reading.source_tokens, reading.vocabulary)
-    source = [word for word in words if not word.special]
-    target = [word for word in target_words(reading) if not word.special]
+    expected = [step.expected for step in reading.steps]
+    sides = (reading.source_ids, reading.source_tokens), (reading.target_ids, expected)
+    source, target = (
+        [word for word in words_of(*side, reading.vocabulary) if not word.special] for side in sides
+    )
     links = []
     if source and target:
         best = merge_pieces(reading.attention_to_source(), target, source).max(-1)
@@ -49,9 +52,3 @@ def align(reading: Reading) -> Alignment:
     source_texts, target_texts = ([word.text for word in words] for words in (source, target))
     heads = reading.trace[f"{reading.watched_layer}.weights"].tensor.shape[1]
     return Alignment(links, source_texts, target_texts, reading.watched_layer, list(range(heads)))
-
-
-def target_words(reading: Reading) -> list[Word]:
-    """Return the words of the target, the end token last."""
-    tokens = [step.expected for step in reading.steps]
-    return words_of(reading.target_ids, tokens, reading.vocabulary)

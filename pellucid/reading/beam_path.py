@@ -17,20 +17,9 @@ from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
 from pellucid.translate.text_translator import TextTranslator
+from pellucid.translate.translation import Hypothesis, text_of
 
-GOES_ON = ("kept", "finished", "cut off")
-FATES = {
-    "kept": "followed further",
-    "finished": "it ended inside the beam: a hypothesis",
-    "dropped": "others were more probable",
-    "cut off": "the search reached its limit and took it as it was: a hypothesis, not finished",
-    "left open": "the search ended before it did",
-}
-
-CHANGED = (
-    "the search, run again, ended in another translation than before: the model or its settings changed in "
-    "between. Explain the sentence anew."
-)
+LOST = {"dropped": "others were more probable", "left open": "the search ended before it did"}
 
 
 @dataclass(frozen=True)
@@ -41,7 +30,9 @@ class Candidate:
     token_ids: list[int]
     log_probability: float  # of the new token
     total: float  # the sum of all its log-probabilities, which ranks the candidates
-    fate: str  # one of FATES
+    # "kept", "finished" (inside the beam: a hypothesis), "cut off" (at the limit: a hypothesis as it was), or
+    # one of LOST.
+    fate: str
 
 
 @dataclass(frozen=True)
@@ -58,29 +49,19 @@ class BeamStep:
 
 
 @dataclass(frozen=True)
-class Ending:
-    """A hypothesis that the search returned."""
-
-    text: str
-    token_ids: list[int]
-    score: float
-    finished: bool
-
-
-@dataclass(frozen=True)
 class BeamPath(Viewed):
     """A search with `beam` hypotheses, and one path through it: the winner's, or a chosen target's."""
 
     beam: int
     steps: list[BeamStep]
-    endings: list[Ending]  # best first
+    endings: list[Hypothesis]  # that the search returned, best first
     target: list[str]  # the tokens of the path
 
     @property
     def lost_at(self) -> int | None:
         """The step, from 0, at which the search lost the path; None: the path is among the endings."""
         for number, step in enumerate(self.steps[: len(self.target)]):
-            if step.survivor is None or step.survivor.fate in ("dropped", "left open"):
+            if step.survivor is None or step.survivor.fate in LOST:
                 return number
         return None if len(self.target) <= len(self.steps) else len(self.steps)
 
@@ -101,12 +82,12 @@ class BeamPath(Viewed):
             return f"{left} {token!r} was not among the {count} best candidates."
         return (
             f"{left} with {token!r} it was number {(step.place or 0) + 1} of {count}; "
-            f"{FATES[step.survivor.fate]}."
+            f"{LOST[step.survivor.fate]}."
         )
 
 
 def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
-    """Search the translation of a reading's sentence again, and follow the reading's target through it."""
+    """Search once more, with the candidates of each step and the path of the reading's target among them."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {})
@@ -115,11 +96,10 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
 
     def choose(said: NextTokens, hypotheses: Hypotheses) -> Candidates:
         chosen = best(said, hypotheses, call.rules.options.beam)
-        parents, tokens = chosen.parents[0].tolist(), chosen.tokens[0].tolist()
         before = hypotheses.tokens[0, :, 1:].tolist()
-        ids = [[*before[parent], token] for parent, token in zip(parents, tokens, strict=True)]
-        numbers = chosen.log_probabilities[0].tolist(), chosen.totals[0].tolist()
-        weighed[:] = zip(ids, *numbers, strict=True)
+        arrays = chosen.parents, chosen.tokens, chosen.log_probabilities, chosen.totals
+        each = zip(*(array[0].tolist() for array in arrays), strict=True)
+        weighed[:] = [([*before[parent], token], log_p, total) for parent, token, log_p, total in each]
         return chosen
 
     decoders = translator.decoders(call)
@@ -131,10 +111,16 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
             place = next((n for n, each in enumerate(candidates) if each.token_ids == ids), None)
             steps.append(BeamStep(candidates, place))
     if not reading.forced and found[0].token_ids != target:
-        raise PellucidError(CHANGED)
-    decode = vocabulary.decode_target
+        raise PellucidError(
+            "the search, run again, ended in another translation than before: the model or its settings "
+            "changed in between. Explain the sentence anew."
+        )
     endings = [
-        Ending(decode(each.token_ids, sentence.to), each.token_ids, each.score, each.finished)
+        Hypothesis(
+            text_of(each.token_ids, sentence.to, vocabulary),
+            vocabulary.target_tokens(each.token_ids),
+            **vars(each),
+        )
         for each in found
     ]
     return BeamPath(call.rules.options.beam, steps, endings, vocabulary.target_tokens(target))

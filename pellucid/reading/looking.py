@@ -1,6 +1,6 @@
 """Where attention heads looked: by head, and between whole words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -38,7 +38,7 @@ class HeadLook:
 
 
 def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
-    """Return each head of one attention, or of every cross-attention, in the order of computation."""
+    """Return the words that each head of an attention looked at; by default of every cross-attention."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
     if part is not None and part not in parts:
@@ -74,19 +74,12 @@ def softmax_gradients(weights: Tensor) -> Tensor:
     return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
 
 
-class Merged(Records):
-    """The attention weights of a pass between words instead of pieces, by their names in the trace."""
-
-    def __init__(self, records: Mapping[str, Record], source: list[Word], target: list[Word]) -> None:
-        super().__init__(records)
-        self.source, self.target = source, target  # what the encoder read, and the decoder
-
-
-def merge_words(reading: Reading) -> Merged:
-    """Merge the pieces of every attention's weights to words: B H, words that ask, words that are asked."""
+def merge_words(reading: Reading) -> Records:
+    """Return the attention weights between words instead of pieces, by their names in the trace."""
+    read_ids = [reading.vocabulary.start_id, *reading.target_ids[:-1]]
     words = {
         "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
-        "decoder": words_of(reading.read_ids, reading.target_tokens, reading.vocabulary),
+        "decoder": words_of(read_ids, reading.target_tokens, reading.vocabulary),
     }
     records = {}
     for part in attentions(reading.trace):
@@ -94,7 +87,7 @@ def merge_words(reading: Reading) -> Merged:
         record, asks, asked = reading.trace[name], words[stack_of(name, "L")], words[stack_of(name, "M")]
         tokens = {"L": [[word.text for word in asks]], "M": [[word.text for word in asked]]}
         records[name] = Record(name, record.axes, merge_pieces(record.tensor, asks, asked), tokens)
-    return Merged(records, words["encoder"], words["decoder"])
+    return Records(records)
 
 
 def merge_pieces(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:

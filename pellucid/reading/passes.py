@@ -1,4 +1,4 @@
-"""Watched passes over a sentence: in float32, without dropout, and without gradients unless asked for."""
+"""Watched passes over sentences: in float32, without dropout, and without gradients unless asked for."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
@@ -30,16 +29,11 @@ def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
         yield
 
 
-def as_read(
-    model: Transformer, source_ids: Sequence[int], target_ids: Sequence[int]
-) -> tuple[Tensor, Tensor]:
-    """Return the ids that the encoder reads, 1 M, and the decoder, 1 L: the target shifted right."""
-    batch = in_batch(model, [(source_ids, target_ids)])
-    return batch["source"], batch["target"]
-
-
 def in_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[str, Any]:
-    """Return what the model reads of several sentences and translations: padded ids, and their masks."""
+    """Return what the model reads of sentences and their translations, both as ids: padded, with their masks.
+
+    The decoder reads the start token and the target shifted right.
+    """
     start, padding = model.config.start_id, (model.config.pad_id, device_of(model))
     source, source_mask = pad([source for source, _ in pairs], *padding)
     target, target_mask = pad([[start, *target[:-1]] for _, target in pairs], *padding)
@@ -48,29 +42,15 @@ def in_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[i
 
 def watch(
     model: Transformer,
-    source: Tensor,
-    target: Tensor,
+    batch: Mapping[str, Any],
     *,
-    source_mask: Tensor | None = None,
-    target_mask: Tensor | None = None,
     only: str | Sequence[str] = "*",
     edits: Mapping[str, Edit] | None = None,
     gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
-    """Record one teacher-forced pass, with `edits` in effect. Without a mask all tokens are real."""
+    """Record one teacher-forced pass over what `in_batch` returns, with `edits` in effect."""
     model = in_float32(model)
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
-        model(source, source_mask, target, target_mask)
+        model(**batch)
     return seen
-
-
-def watched_pass(
-    model: Transformer,
-    vocabulary: Vocabulary,
-    source_ids: Sequence[int],
-    target_ids: Sequence[int],
-    edits: Mapping[str, Edit] | None = None,
-) -> Trace:
-    """Record the pass over a sentence and its translation, both as ids."""
-    return watch(model, *as_read(model, source_ids, target_ids), edits=edits, vocabulary=vocabulary)

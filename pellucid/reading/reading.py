@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.reading.passes import watched_pass
+from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.steps import Step, steps_of
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
-from pellucid.seeing.viewed import InNotebook
+from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import watched
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import penalise
@@ -23,7 +23,7 @@ from pellucid.translate.translation import Hypothesis, Translation
 
 
 @dataclass(frozen=True)
-class Reading(InNotebook):
+class Reading(Viewed):
     """A translation, its steps, and every matrix of the pass over it."""
 
     translation: Translation
@@ -31,10 +31,13 @@ class Reading(InNotebook):
     forced: bool  # whether the user chose the target: the search did not find it
     steps: list[Step]
     trace: Trace
-    largest_difference: float | None  # of log-probabilities, between search and pass; None: no search
     vocabulary: Vocabulary
     source_ids: list[int] = field(repr=False)  # with the end token, and with the tag that names the language
-    target_ids: list[int] = field(repr=False)  # the expected tokens: without the start token
+
+    @property
+    def target_ids(self) -> list[int]:
+        """The expected tokens, without the start token."""
+        return self.translation.hypotheses[0].token_ids
 
     @property
     def source_tokens(self) -> list[str]:
@@ -45,11 +48,6 @@ class Reading(InNotebook):
     def target_tokens(self) -> list[str]:
         """The tokens that the decoder read: the start token and the target, without its end."""
         return self.trace["decoder.output"].labels("L")
-
-    @property
-    def read_ids(self) -> list[int]:
-        """The target tokens as ids."""
-        return [self.vocabulary.start_id, *self.target_ids[:-1]]
 
     @property
     def watched_layer(self) -> str:
@@ -64,6 +62,14 @@ class Reading(InNotebook):
     def title(self) -> str:
         """The sentence and its translation, "How are you → आप कैसे हैं", safe to show anywhere."""
         return f"{visible(self.translation.source)} → {visible(self.translation.text)}"
+
+    @property
+    def largest_difference(self) -> float | None:
+        """The largest difference of a log-probability between the search and this pass; None: no search."""
+        if self.forced:
+            return None
+        searched = self.translation.hypotheses[0].log_probabilities
+        return max(abs(step.loss + log_p) for step, log_p in zip(self.steps, searched, strict=True))
 
     @property
     def difference(self) -> str:
@@ -83,22 +89,18 @@ def read(translator: TextTranslator, text: str, to: str | None = None, target: s
             "explain runs its own passes, but an open trace (or another watch) in this thread records only "
             "one pass. Call explain after the `with` block of the trace has ended."
         )
-    vocabulary, difference = translator.vocabulary, None
+    model, vocabulary = translator.model, translator.vocabulary
     source = source_of(text, to, vocabulary)
     if target is None:
         translation = translator.translate(text, to=to)
         target_ids = translation.hypotheses[0].token_ids
     else:
         target_ids = list(target_of(target, source.to, vocabulary).ids)
-    seen = watched_pass(translator.model, vocabulary, source.ids, target_ids)
+    seen = watch(model, in_batch(model, [(source.ids, target_ids)]), vocabulary=vocabulary)
     steps = steps_of(seen, vocabulary, target_ids)
-    log_p = [-step.loss for step in steps]
-    if target is None:
-        searched = translation.hypotheses[0].log_probabilities
-        difference = max(abs(ours - theirs) for ours, theirs in zip(log_p, searched, strict=True))
-    else:
+    if target is not None:
+        log_p = [-step.loss for step in steps]
         score = penalise(sum(log_p), len(log_p), translator.config.translation.length_penalty)
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
         translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
-    ids = [list(source.ids), target_ids]
-    return Reading(translation, source.to, target is not None, steps, seen, difference, vocabulary, *ids)
+    return Reading(translation, source.to, target is not None, steps, seen, vocabulary, list(source.ids))

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast, NoPast, Past
-from pellucid.config.device import device_of
 from pellucid.model import Transformer
-from pellucid.reading.passes import in_float32, quietly
+from pellucid.reading.passes import in_batch, in_float32, quietly
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import Record
 from pellucid.seeing.trace import Trace, trace
@@ -21,10 +20,9 @@ from pellucid.seeing.viewed import Viewed
 
 
 @dataclass(frozen=True)
-class Computed:
-    """Some rows of every tensor, computed in one way, beside the same rows of the parallel pass."""
+class Gap:
+    """How far the rows of every tensor, computed in one way, are from those of the parallel pass."""
 
-    rows: int
     difference: float  # the largest of any number in any tensor
     where: str  # the name of that tensor
 
@@ -33,10 +31,9 @@ class Computed:
 class TokenStep:
     """A step of decoding: the token that it reads, and its results with a cache and without one."""
 
-    number: int  # from 0
     input: str
-    cached: Computed
-    whole: Computed  # without a cache: the whole prefix
+    cached: Gap  # of one row
+    whole: Gap  # without a cache: of the rows of the whole prefix
 
 
 @dataclass(frozen=True)
@@ -44,11 +41,11 @@ class Stepwise(Viewed):
     """All steps of decoding, with a cache and without one; the encoder's tensors are computed once."""
 
     steps: list[TokenStep]
-    encoder: Computed
+    encoder: Gap
 
     @property
     def largest_difference(self) -> float:
-        """The largest difference of any number, step by step in either way, from the parallel pass."""
+        """The largest difference of any number, in any step and either way, from the parallel pass."""
         return self._furthest.difference
 
     @property
@@ -59,15 +56,15 @@ class Stepwise(Viewed):
     @property
     def cached_rows(self) -> int:
         """The rows that all steps compute with a cache: one a step."""
-        return sum(step.cached.rows for step in self.steps)
+        return len(self.steps)
 
     @property
     def whole_rows(self) -> int:
         """The rows that all steps compute without a cache: 1 + 2 + 3 + …"""
-        return sum(step.whole.rows for step in self.steps)
+        return len(self.steps) * (len(self.steps) + 1) // 2
 
     @property
-    def _furthest(self) -> Computed:
+    def _furthest(self) -> Gap:
         both = [way for step in self.steps for way in (step.cached, step.whole)]
         return max([self.encoder, *both], key=lambda way: way.difference)
 
@@ -80,34 +77,34 @@ class Stepwise(Viewed):
 
 
 def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
-    """Decode a reading's target token by token, with a cache and without one; compare all with its trace."""
-    model, device = in_float32(model), device_of(model)
-    source, target = (torch.tensor([ids], device=device) for ids in (reading.source_ids, reading.read_ids))
-    mask = torch.ones_like(source, dtype=torch.bool)
+    """Decode the target token by token, with a cache and without one; compare all with the parallel pass."""
+    model = in_float32(model)
+    read = in_batch(model, [(reading.source_ids, reading.target_ids)])
+    target, mask = read["target"], read["source_mask"]
 
-    def decode(first: int, end: int, past: Past) -> Computed:
+    def decode(first: int, end: int, past: Past) -> Gap:
         with trace(model) as seen:
             model.decode(target[:, first:end], memory, past)
-        return _compared(seen, reading.trace, first, end)
+        return _compare(seen, reading.trace, first, end)
 
     with quietly(model):
         with trace(model) as seen:
-            encoded = model.encode(source, mask)
+            encoded = model.encode(read["source"], mask)
         memory, past = model.remember(encoded, mask), GrowingPast()
         steps = [
-            TokenStep(number, token, decode(number, number + 1, past), decode(0, number + 1, NoPast()))
+            TokenStep(token, decode(number, number + 1, past), decode(0, number + 1, NoPast()))
             for number, token in enumerate(reading.target_tokens)
         ]
-    return Stepwise(steps, _compared(seen, reading.trace, 0, source.shape[1]))
+    return Stepwise(steps, _compare(seen, reading.trace, 0, len(reading.source_ids)))
 
 
-def _compared(seen: Trace, parallel: Trace, first: int, end: int) -> Computed:
+def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
     """Compare the rows from `first` to `end` (exclusive), which look at no position from `end` on."""
-    gaps = {
-        name: largest_gap(record.tensor, _rows(parallel[name], first, end)) for name, record in seen.items()
-    }
-    where = max(gaps, key=lambda name: gaps[name])
-    return Computed(end - first, gaps[where], where)
+    gaps = [
+        Gap(largest_gap(record.tensor, _rows(parallel[name], first, end)), name)
+        for name, record in seen.items()
+    ]
+    return max(gaps, key=lambda gap: gap.difference)
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:

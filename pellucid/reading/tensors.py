@@ -75,47 +75,43 @@ def origin(name: str, config: ModelConfig) -> Origin:
 
 def _source(reference: str, path: str, config: ModelConfig) -> str:
     """Return the full name that an entry of `of` stands for, in the part of this path."""
-    first = config.norm == "first"
+    first, stack = config.norm == "first", path.partition(".")[0]
+    stream = _stream(stack, config)
+
+    def before(residual: str) -> str:
+        return stream[stream.index(f"{residual}.output") - 1]
+
     match reference:
         case "<attended>" if path.endswith("cross_attention"):
             return "encoder.output"
         case "<read>" | "<attended>":
             layer, _, part = path.rpartition(".")
-            numbers = {added: number for number, added in ADDED[path.partition(".")[0]].items()}
-            residual = f"{layer}.residual_{numbers[part]}"
-            return f"{residual}.norm.output" if first else _stream_before(residual, config)
+            number = next(number for number, added in ADDED[stack].items() if added == part)
+            residual = f"{layer}.residual_{number}"
+            return f"{residual}.norm.output" if first else before(residual)
         case "<stream>":
-            return _stream_before(path, config)
+            return before(path)
         case "<added>":
             layer, number = path.split(".residual_")
-            return f"{layer}.{ADDED[path.partition('.')[0]][number]}.output"
+            return f"{layer}.{ADDED[stack][number]}.output"
         case "<goes on>":
             return f"{path}.sum" if first else f"{path}.norm.output"
         case "<normed>":
             owner = path.removesuffix(".norm")  # a stack or a residual connection
-            if owner in ADDED:
-                return _stream_after(owner, config)
-            return _stream_before(owner, config) if first else f"{owner}.sum"
+            if owner == stack:
+                return stream[-1]
+            return before(owner) if first else f"{owner}.sum"
         case "<last>":
-            return f"{path}.norm.output" if first else _stream_after(path, config)
+            return f"{path}.norm.output" if first else stream[-1]
     return f"{path}.{reference}"
 
 
-def _stream_before(residual: str, config: ModelConfig) -> str:
-    """Return the stream that comes to a residual connection."""
-    layer, number = residual.split(".residual_")
-    if number != "1":
-        return f"{layer}.residual_{int(number) - 1}.output"
-    stack, _, index = layer.split(".")
-    return _stream_after(stack, config, layers=int(index))
-
-
-def _stream_after(stack: str, config: ModelConfig, layers: int | None = None) -> str:
-    """Return the stream after all layers of a stack, or after the first `layers`."""
-    if layers is None:
-        layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
-    last = f"{stack}.layers.{layers - 1}.residual_{len(ADDED[stack])}.output"
-    return last if layers else f"{stack}.embedded"
+def _stream(stack: str, config: ModelConfig) -> list[str]:
+    """List what runs through a stack: its embeddings, and what leaves each residual connection."""
+    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+    residuals = [(layer, number) for layer in range(layers) for number in ADDED[stack]]
+    outputs = [f"{stack}.layers.{layer}.residual_{number}.output" for layer, number in residuals]
+    return [f"{stack}.embedded", *outputs]
 
 
 def _parameters(reference: str, path: str, config: ModelConfig) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pellucid.config.nearest import nearest
 from pellucid.data import phrasebook
@@ -55,42 +56,37 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
             "its matrices grow with the square of the length. Give a shorter one."
         )
-    check_known(sentence.untagged, list(sentence.ids), sentence.to, vocabulary, is_target=side == "target")
+    unknown = unknown_words(sentence, side, vocabulary)
+    if side == "sentence":
+        _check_language(sentence, unknown, vocabulary)
+    near = {word: advice(word, sentence.to, side, vocabulary) for word in unknown}
+    if len(near) == 1:
+        raise UsageError(f"{side}: the model has no word {unknown[0]!r}. {near[unknown[0]]}")
+    if near:
+        each = " ".join(f"{word!r}: {advised}" for word, advised in near.items())
+        raise UsageError(f"{side}: the model does not have {len(near)} of these words. {each}")
 
 
-def check_known(text: str, ids: list[int], to: str | None, vocabulary: Vocabulary, is_target: bool) -> None:
-    """Raise for words that the vocabulary does not have, where a word is one token, all at once."""
-    unknown = unknown_words(text, ids, to, vocabulary, is_target)
-    tag = TAG.fullmatch(unknown[0]) if unknown and not is_target else None
+def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Vocabulary) -> None:
+    """Raise for a tag that does not count, and for a text of the phrasebook in another language."""
+    tag = TAG.fullmatch(unknown[0]) if unknown else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
-            f"sentence: the tag {unknown[0]} asks for {tag[1]}, but the translation goes to {to}. A tag "
-            "counts only at the start of the sentence, and only if to= (--to) names no other language. "
+            f"sentence: the tag {unknown[0]} asks for {tag[1]}, but the translation goes to {sentence.to}. A "
+            "tag counts only at the start of the sentence, and only if to= (--to) names no other language. "
             "Remove the tag, or remove to=."
         )
-    if not is_target:
-        _check_language(text, to, vocabulary)
-    side = "target" if is_target else "sentence"
-    if len(unknown) == 1:
-        near = advice(unknown[0], vocabulary, is_target, to)
-        raise UsageError(f"{side}: the model has no word {unknown[0]!r}. {near}")
-    if unknown:
-        near = " ".join(f"{word!r}: {advice(word, vocabulary, is_target, to)}" for word in unknown)
-        raise UsageError(f"{side}: the model does not have {len(unknown)} of these words. {near}")
-
-
-def _check_language(text: str, to: str | None, vocabulary: Vocabulary) -> None:
-    """Raise for a text of the phrasebook in another language than the one that is translated."""
-    language, known = vocabulary.source_language(to), languages_of(vocabulary)
+    language, known = vocabulary.source_language(sentence.to), languages_of(vocabulary)
     if language not in known:
         return
-    words = [word for word in prepare(text, vocabulary.preparation, language).split() if word.isalpha()]
+    prepared = prepare(sentence.untagged, vocabulary.preparation, language)
+    words = [word for word in prepared.split() if word.isalpha()]
     others = [name for name, of in known.items() if words and name != language and of.issuperset(words)]
     if others and not any(word in known[language] for word in words):
         ways = [pair[1] for pair in vocabulary.languages or () if pair[0] == others[0]]
         remedy = f", or translate to {' or '.join(ways)}" if ways else ""
         raise UsageError(
-            f'sentence: this is "{others[0]}", and to "{to}" the model reads "{language}". Write it '
+            f'sentence: this is "{others[0]}", and to "{sentence.to}" the model reads "{language}". Write it '
             f'in "{language}"{remedy}.'
         )
 
@@ -108,22 +104,26 @@ def _words(model: Pieces) -> list[str]:
     return [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
 
 
-def unknown_words(
-    text: str, ids: Sequence[int], to: str | None, vocabulary: Vocabulary, is_target: bool = False
-) -> list[str]:
-    """Find the words that the vocabulary does not have; none where words have pieces."""
-    if vocabulary.kind != "word" or vocabulary.unknown_id not in ids:
+def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, str | None]:
+    """Return the pieces and the language of a "sentence" or "target"."""
+    if side == "target":
+        return vocabulary.target, vocabulary.target_language(to)
+    return vocabulary.source, vocabulary.source_language(to)
+
+
+def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list[str]:
+    """Find the words of a "sentence" or "target" that the vocabulary does not have; none where words have
+    pieces."""
+    if vocabulary.kind != "word" or vocabulary.unknown_id not in sentence.ids:
         return []
-    model = vocabulary.target if is_target else vocabulary.source
-    language = vocabulary.target_language(to) if is_target else vocabulary.source_language(to)
-    words = prepare(visible(text), vocabulary.preparation, language).split()
+    model, language = _side(side, sentence.to, vocabulary)
+    words = prepare(visible(sentence.untagged), vocabulary.preparation, language).split()
     return list(dict.fromkeys(word for word in words if vocabulary.unknown_id in model.encode(word)))
 
 
-def advice(word: str, vocabulary: Vocabulary, is_target: bool = False, to: str | None = None) -> str:
+def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
     """Name the words most like an unknown one; of the language that is read or written, if it is known."""
-    model = vocabulary.target if is_target else vocabulary.source
-    language = to if is_target else vocabulary.source_language(to) if to else None
+    model, language = _side(side, to, vocabulary)
     own = languages_of(vocabulary).get(language or "", frozenset())
     words = [known for known in _words(model) if not own or known in own]
     by_letters = {known.casefold(): known for known in words}
@@ -149,31 +149,28 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
     Pieces that are only spaces belong to the next word, or to the last one at the end. Special tokens stand
     alone.
     """
-    special, by_words = special_ids(vocabulary), vocabulary.kind == "word"
-    groups: list[list[int]] = []
-    is_text: list[bool] = []
-    for place, (token, label) in enumerate(zip(ids, tokens, strict=True)):
-        joins = bool(groups) and is_text[-1] and token not in special and not by_words
-        if joins and (not label.startswith(SPACE) or _is_blank(groups[-1], tokens)):
-            groups[-1].append(place)
+
+    def text_of(places: Sequence[int]) -> str:
+        return spell([tokens[place] for place in places])
+
+    def is_blank(places: Sequence[int]) -> bool:
+        return not "".join(tokens[place] for place in places).strip(SPACE)
+
+    special, words = special_ids(vocabulary), list[Word]()
+    for is_special, run in groupby(range(len(ids)), lambda place: ids[place] in special):
+        if is_special or vocabulary.kind == "word":
+            words += [Word(text_of([place]), (place,), is_special) for place in run]
             continue
-        groups.append([place])
-        is_text.append(token not in special)
-    for number in reversed(range(len(groups))):
-        if not by_words and is_text[number] and _is_blank(groups[number], tokens):
-            if number and is_text[number - 1]:
-                groups[number - 1] += groups.pop(number)
-                del is_text[number]
-            else:
-                is_text[number] = False  # the sentence has spaces and no word
-    return [
-        Word(spell([tokens[place] for place in group]), tuple(group), not text)
-        for group, text in zip(groups, is_text, strict=True)
-    ]
-
-
-def _is_blank(places: Sequence[int], tokens: Sequence[str]) -> bool:
-    return not "".join(tokens[place] for place in places).strip(SPACE)
+        groups: list[list[int]] = []
+        for place in run:
+            if not groups or (tokens[place].startswith(SPACE) and not is_blank(groups[-1])):
+                groups.append([])
+            groups[-1].append(place)
+        if len(groups) > 1 and is_blank(groups[-1]):
+            spaces = groups.pop()
+            groups[-1] += spaces
+        words += [Word(text_of(group), tuple(group), special=is_blank(group)) for group in groups]
+    return words
 
 
 def special_ids(vocabulary: Vocabulary) -> set[int]:

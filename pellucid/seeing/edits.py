@@ -1,11 +1,10 @@
-"""Edits of a pass, for `trace(edits=…)`: silence a head, patch or rewrite a tensor, lift the causal mask,
-leave out the scale or a residual.
+"""Edits of a pass, for `trace(edits=…)` and `pellucid.editing` (both in trace.py): silence a head, patch or
+rewrite a tensor, lift the causal mask, leave out the scale or a residual.
 
 Each function returns {name or glob: edit}; `together` joins several. A part is a path, such as
 "decoder.layers.0.self_attention", and may be a glob, such as "decoder.layers.*.self_attention".
 """
 
-import fnmatch
 import math
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
-from pellucid.seeing.records import Record, UnknownTensor, no_such_name
+from pellucid.seeing.records import Record, find_names
 from pellucid.seeing.trace import Edit
 
 Edits = dict[str, Edit]
@@ -109,10 +108,7 @@ def patch(trace: Mapping[str, Any], *names: str) -> Edits:
         raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
     edits: Edits = {}
     for name in names:
-        matching = fnmatch.filter(trace, name)
-        if not matching:
-            raise UnknownTensor(no_such_name(name, list(trace)))
-        for full in matching:
+        for full in find_names(name, list(trace)):
             if "." in full:  # a file of to_npz has tokens too, under names without a dot
                 edits[full] = _always(trace[full])
     return edits

@@ -1,7 +1,7 @@
 """Records: tensors of a pass by their names, with what their axes mean and the tokens along them."""
 
 import fnmatch
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pellucid.config.nearest import nearest
 from pellucid.errors import UsageError
-from pellucid.seeing.viewed import InNotebook, columns_of_terminal, lines, print_lines
+from pellucid.seeing.viewed import Viewed, columns_of_terminal, lines, print_lines
 
 AXES = {
     "B": "sentence",
@@ -25,7 +25,7 @@ AXES = {
 
 
 @dataclass(frozen=True)
-class Record(InNotebook):
+class Record(Viewed):
     """One tensor of the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
 
     name: str
@@ -37,7 +37,8 @@ class Record(InNotebook):
         """Return the labels along an axis: tokens for L and M, numbers for the others."""
         sizes, rows = dict(zip(self.axes, self.tensor.shape, strict=True)), self.tokens.get(axis, [])
         if axis not in sizes:
-            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {self.legend()}.')
+            legend = ", ".join(f"{letter} {AXES[letter]}" for letter in self.axes)
+            raise UsageError(f'{self.name} has no axis "{axis}". Its axes are {self.axes}: {legend}.')
         if rows and len(rows[sentence]) == sizes[axis]:
             return rows[sentence]
         return [str(index) for index in range(sizes[axis])]
@@ -64,10 +65,6 @@ class Record(InNotebook):
         """Print its matrix with the tokens along both sides, for each head or for one."""
         print_lines(lines(self, columns_of_terminal(), head=head))
 
-    def legend(self) -> str:
-        """Say what each axis letter means."""
-        return ", ".join(f"{axis} {AXES[axis]}" for axis in self.axes)
-
 
 class UnknownTensor(UsageError, KeyError):
     """A name or glob that no tensor of a trace has."""
@@ -80,7 +77,7 @@ class Records(dict[str, Record]):
     """Records by their names, in the order of computation; a name that is not there is an UnknownTensor."""
 
     def __missing__(self, name: str) -> Record:
-        raise UnknownTensor(self.no_such(name))
+        raise UnknownTensor(no_such_name(name, self))
 
     def __repr__(self) -> str:
         between = f", {next(iter(self))} … {next(reversed(self))}" if self else ""
@@ -88,14 +85,22 @@ class Records(dict[str, Record]):
 
     def matching(self, glob: str) -> dict[str, Record]:
         """Return the records whose names match a glob such as "decoder.*.weights"; raise if none does."""
-        found = {name: self[name] for name in self if fnmatch.fnmatchcase(name, glob)}
-        if not found:
-            raise UnknownTensor(self.no_such(glob))
-        return found
+        return {name: self[name] for name in find_names(glob, self)}
 
-    def no_such(self, name: str) -> str:
-        """Write the message for a name that is not there."""
-        return no_such_name(name, self)
+
+def find_names(glob: str, known: Collection[str]) -> list[str]:
+    """Return the known names that match a glob; raise if none does."""
+    found = fnmatch.filter(known, glob)
+    if not found:
+        raise UnknownTensor(no_such_name(glob, known))
+    return found
+
+
+def check_found(setting: str, globs: Iterable[str], known: Collection[str]) -> None:
+    """Raise for the first glob of a setting that none of the known names matches."""
+    for glob in globs:
+        if not fnmatch.filter(known, glob):
+            raise UsageError(f"{setting}: {no_such_name(glob, known)}")
 
 
 def no_such_name(name: str, known: Any) -> str:
@@ -107,27 +112,6 @@ def no_such_name(name: str, known: Any) -> str:
         return f'"{name}" is a glob, and this takes one name. All that match: .matching("{name}").'
     hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
     return f'no tensor is called "{name}".{hint}'
-
-
-def globs(only: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the globs of names to record, from one or several; raise if there is none."""
-    if not only:
-        raise UsageError(
-            f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
-        )
-    return (only,) if isinstance(only, str) else tuple(only)
-
-
-def is_wanted(name: str, wanted: Iterable[str]) -> bool:
-    """Tell whether a name matches one of the globs."""
-    return any(fnmatch.fnmatchcase(name, glob) for glob in wanted)
-
-
-def check_found(setting: str, wanted: Iterable[str], names: Collection[str]) -> None:
-    """Raise for the first glob of a setting that none of these names matches."""
-    for glob in wanted:
-        if not fnmatch.filter(names, glob):
-            raise UsageError(f"{setting}: {no_such_name(glob, names)}")
 
 
 def stack_of(name: str, axis: str) -> str:

@@ -1,19 +1,21 @@
 """A trace: the tensors of one forward pass, recorded by name, with edits in effect."""
 
+import dataclasses
 import fnmatch
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 from pellucid.errors import UsageError
-from pellucid.seeing.records import AXES, Record, Records, check_found, globs, is_wanted, stack_of
-from pellucid.seeing.viewed import InNotebook
-from pellucid.seeing.watching import Watcher, full_name, parts_of, watches, watching
+from pellucid.seeing.records import AXES, Record, Records, check_found, stack_of
+from pellucid.seeing.viewed import Viewed
+from pellucid.seeing.watching import full_name, parts_of, watches, watching
 
 RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller chooses another limit
+LABELS = {"encoder": "source_tokens", "decoder": "target_tokens"}  # how a vocabulary labels what each reads
 
 Edit = Callable[[Tensor], Tensor]
 
@@ -40,48 +42,37 @@ def apply_edits(edits: Mapping[str, Edit], name: str, tensor: Tensor) -> Tensor:
     return tensor
 
 
-class Trace(Records, InNotebook):
+class Trace(Records, Viewed):
     """The tensors of one forward pass: a mapping from names to records, in the order of computation."""
 
     def __init__(
-        self,
-        only: str | Sequence[str],
-        edits: Mapping[str, Edit],
-        gradients: bool,
-        labels: "Labels",
-        most_bytes: float,
+        self, only: Sequence[str], edits: Mapping[str, Edit], gradients: bool, most_bytes: float
     ) -> None:
         super().__init__()
-        self._only, self._edits, self._gradients = globs(only), edits, gradients
-        self._labels, self._bytes_left, self._most_bytes = labels, most_bytes, most_bytes
-        self._shown: dict[str, None] = {}  # in the order of computation
+        self._only, self._edits, self._gradients = only, edits, gradients
+        self._bytes_left, self._most_bytes = most_bytes, most_bytes
+        self._shown = set[str]()
         self._sizes: dict[tuple[str, str], int] = {}
 
-    def watch(self, path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+    def see(self, record: Record) -> Tensor:
         """Check the axes of a tensor, edit it and record it."""
-        full = full_name(path, name)
-        if full in self._shown:
+        name = record.name
+        if name in self._shown:
             raise UsageError(
-                f"{full} was shown a second time: a trace holds one forward pass. Open a new trace for each "
+                f"{name} was shown a second time: a trace holds one forward pass. Open a new trace for each "
                 "pass."
             )
-        self._shown[full] = None
-        self._check_axes(full, axes, tensor)
-        tensor = apply_edits(self._edits, full, tensor)
-        if is_wanted(full, self._only):
-            self._make_room(full, tensor)
+        self._shown.add(name)
+        self._check_axes(record)
+        tensor = apply_edits(self._edits, name, record.tensor)
+        if any(fnmatch.fnmatchcase(name, glob) for glob in self._only):
+            self._make_room(name, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
-            self[full] = Record(full, axes, kept, self._labels.of(full, axes))
+            self[name] = dataclasses.replace(record, tensor=kept)
         return tensor
 
-    def close(self) -> None:
-        """Raise for names that the caller asked for and the pass did not show."""
-        if not self._shown:
-            raise UsageError("the trace saw nothing: no forward pass of this model ran inside the `with`.")
-        check_found("edits", self._edits, self._shown)
-        check_found("only", self._only, self._shown)
-
-    def _check_axes(self, name: str, axes: str, tensor: Tensor) -> None:
+    def _check_axes(self, record: Record) -> None:
+        name, axes, tensor = record.name, record.axes, record.tensor
         if tensor.dim() != len(axes):
             raise UsageError(
                 f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: "
@@ -105,49 +96,42 @@ class Trace(Records, InNotebook):
             )
 
 
-class Labels:
-    """The tokens that each stack reads in this pass, to label axes with."""
-
-    def __init__(self, vocabulary: Labeller | None) -> None:
-        self._vocabulary = vocabulary
-        self._ids: dict[str, Tensor] = {}
-
-    def note(self, stack: str, ids: Tensor) -> None:
-        """Remember the ids that the "encoder" or the "decoder" is reading."""
-        self._ids[stack] = ids
-
-    def of(self, name: str, axes: str) -> dict[str, list[list[str]]]:
-        """Return the tokens along L and M of a tensor, for each sentence."""
-        stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
-        return {axis: self._words(stack) for axis, stack in stacks.items() if stack in self._ids}
-
-    def _words(self, stack: str) -> list[list[str]]:
-        rows = self._ids[stack].tolist()
-        if self._vocabulary is None:
-            return [[str(token) for token in row] for row in rows]
-        words = self._vocabulary.source_tokens if stack == "encoder" else self._vocabulary.target_tokens
-        return [words(row) for row in rows]
-
-
 @contextmanager
-def watching_tokens(model: nn.Module, watcher: Watcher, labels: Labels) -> Iterator[None]:
-    """Watch this model, and tell `labels` which tokens each of its stacks reads."""
+def watching_records(
+    model: nn.Module, vocabulary: Labeller | None, see: Callable[[Record], Tensor]
+) -> Iterator[Collection[str]]:
+    """Let `see` look at each tensor of this model, as a record with the tokens that its stacks read, and
+    replace it. Yield the names of all that were shown; raise if no pass ran inside the `with`."""
+    tokens: dict[str, list[list[str]]] = {}  # that the "encoder" and the "decoder" are reading
+    names: dict[str, None] = {}  # in the order of computation
 
-    def note(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        if watches(watcher):  # another thread may be running the same model
-            labels.note(stack, arguments[0])
+    def read(stack: str, module: nn.Module, arguments: tuple[Any, ...]) -> None:
+        if not watches(watch):
+            return  # another thread is running the same model
+        rows = arguments[0].tolist()
+        if vocabulary is None:
+            tokens[stack] = [[str(token) for token in row] for row in rows]
+        else:
+            tokens[stack] = list(map(getattr(vocabulary, LABELS[stack]), rows))
 
-    stacks = [stack for stack in ("encoder", "decoder") if hasattr(model, stack)]
-    with watching(watcher, parts_of(model)):
-        hooks = [
-            getattr(model, stack).register_forward_pre_hook(functools.partial(note, stack))
-            for stack in stacks
-        ]
-        try:
-            yield
-        finally:
-            for hook in hooks:
-                hook.remove()
+    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
+        full = full_name(path, name)
+        names[full] = None
+        stacks = {axis: stack_of(full, axis) for axis in axes if axis in "LM"}
+        own = {axis: tokens[stack] for axis, stack in stacks.items() if stack in tokens}
+        return see(Record(full, axes, tensor, own))
+
+    with watching(watch, parts_of(model)), ExitStack() as hooks:
+        for stack in LABELS:
+            if hasattr(model, stack):
+                hook = getattr(model, stack).register_forward_pre_hook(functools.partial(read, stack))
+                hooks.callback(hook.remove)
+        yield names
+    if not names:
+        raise UsageError(
+            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
+            "to change translations, edit that model."
+        )
 
 
 @contextmanager
@@ -165,11 +149,16 @@ def trace(
     gradients: keep the graph. vocabulary: labels for the tokens. most_bytes: a larger trace is an error,
     before it fills the memory.
     """
-    labels = Labels(vocabulary)
-    seen = Trace(only, edits or {}, gradients, labels, most_bytes)
-    with watching_tokens(model, seen.watch, labels):
+    if not only:
+        raise UsageError(
+            f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
+        )
+    wanted, edits = (only,) if isinstance(only, str) else only, edits or {}
+    seen = Trace(wanted, edits, gradients, most_bytes)
+    with watching_records(model, vocabulary, seen.see) as shown:
         yield seen
-    seen.close()
+    check_found("edits", edits, shown)
+    check_found("only", wanted, shown)
 
 
 @contextmanager
@@ -181,18 +170,10 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
     causal mask changes nothing, because there is no later word yet.
     """
-    shown = dict[str, None]()
 
-    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = full_name(path, name)
-        shown[full] = None
-        return apply_edits(edits, full, tensor)
+    def see(record: Record) -> Tensor:
+        return apply_edits(edits, record.name, record.tensor)
 
-    with watching(watch, parts_of(model)):
+    with watching_records(model, None, see) as shown:
         yield
-    if not shown:
-        raise UsageError(
-            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
-            "to change translations, edit that model."
-        )
     check_found("edits", edits, shown)

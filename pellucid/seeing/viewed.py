@@ -25,15 +25,11 @@ def page(shown: Any, **options: Any) -> str:
     raise TypeError(f"no page is registered for {type(shown).__name__}")
 
 
-class InNotebook:
-    """Data with a view as HTML, which notebooks display."""
+class Viewed:
+    """Data that is shown as text, `show()` prints it and `lines(width)` returns it, and in a notebook."""
 
     def _repr_html_(self) -> str:
         return html(self)
-
-
-class Viewed(InNotebook):
-    """Data that can also be shown as text: `show()` prints it, `lines(width)` returns it."""
 
     def lines(self, width: int = 80) -> list[str]:
         """Return the text, line by line."""

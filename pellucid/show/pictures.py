@@ -5,24 +5,17 @@ words      the same between words, where the vocabulary cuts words into pieces
 """
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 
 from pellucid.reading.looking import merge_words
 from pellucid.reading.reading import Reading
 from pellucid.seeing.records import AXES, Record, UnknownTensor, attentions, no_such_name
-from pellucid.show.panels import Shades, draw_panels
+from pellucid.show.panels import Shades
 
 NAMES = ("looked", "words")
 BEST = 4  # words of each position, where an axis is the whole vocabulary
 WRITTEN = 120  # cells of a single matrix that get their number
-
-
-def plot(reading: Reading, name: str, path: str | Path) -> None:
-    """Draw the picture of this name into `path`, whose ending chooses the format."""
-    title, panels = picture(reading, name)
-    draw_panels(path, panels, name, title)
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:

@@ -1,6 +1,5 @@
 """A reading, and what follows from it, as notes and tables: steps, heads, words, the search, two targets."""
 
-import fnmatch
 import math
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +7,13 @@ from typing import Any
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.alignment import align
-from pellucid.reading.beam_path import GOES_ON, BeamPath, BeamStep
+from pellucid.reading.beam_path import LOST, BeamPath, BeamStep
 from pellucid.reading.looking import find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise
 from pellucid.reading.words import number_text
-from pellucid.seeing.records import UnknownTensor, no_such_name
+from pellucid.seeing.records import find_names
 from pellucid.show.columns import short_share
 from pellucid.show.record_text import record_parts
 from pellucid.show.tables import Cell, Note, Part, Table, view
@@ -107,10 +106,8 @@ def more_parts(
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
     """Show the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
     trace, vocabulary = reading.trace, reading.vocabulary
-    of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace][:1]
-    names = fnmatch.filter(trace, name) or of_part
-    if not names:
-        raise UnknownTensor(no_such_name(name, trace))
+    of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace]
+    names = of_part[:1] or find_names(name, trace)
     with_heads = [full for full in names if "H" in trace[full].axes]
     words = vocabulary.target_tokens(range(vocabulary.target_size))
     shown = names if head is None else with_heads or names
@@ -141,7 +138,7 @@ def beam_parts(path: BeamPath, width: int) -> list[Part]:
 def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
     survivor = step.survivor
     others = [each for each in step.candidates if each is not survivor][:BESIDE]
-    marked = [("" if each.fate in GOES_ON else "✗", each.tokens[-1], each.total) for each in others]
+    marked = [("✗" if each.fate in LOST else "", each.tokens[-1], each.total) for each in others]
     rivals = "  ".join(f"{mark}{token} {total:.2f}" for mark, token, total in marked)
     if survivor is None:
         inside = number <= len(path.target)  # the search may go on after a hypothesis has ended
@@ -156,10 +153,10 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
     """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
-    rows: list[list[Any]] = []
-    for step in steps.steps:
-        ways = (step.cached.rows, step.cached.difference, step.whole.rows, step.whole.difference)
-        rows.append([step.number + 1, step.input, *ways])
+    rows: list[list[Any]] = [
+        [number, step.input, 1, step.cached.difference, number, step.whole.difference]
+        for number, step in enumerate(steps.steps, start=1)
+    ]
     rows.append(["all", None, steps.cached_rows, None, steps.whole_rows, None])
     title = (
         "Step by step with a cache, a new row each; and without one, all rows of the prefix again. In both "

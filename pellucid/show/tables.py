@@ -177,9 +177,7 @@ def _html_table(table: Table) -> str:
         f"<tr>{''.join(_html_cell(cell, place < table.left) for place, cell in enumerate(row))}</tr>"
         for row in (*header, *table.cells)
     )
-    return TABLE.format(
-        f"<table style='border-collapse:collapse;font-size:13px;color:inherit'>{rows}</table>"
-    )
+    return TABLE.format(rows)
 
 
 def _html_cell(cell: Cell, left: bool) -> str:

@@ -1,4 +1,5 @@
-"""Beam search: the best continuations of each sentence's hypotheses, in an order without chance."""
+"""Beam search: the best continuations of each sentence's hypotheses, in an order without chance. Their sums
+are compared here, and finished hypotheses by `penalise`, in hypotheses.py."""
 
 import math
 

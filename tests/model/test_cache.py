@@ -7,30 +7,27 @@ from typing import Any
 
 import pytest
 import torch
+from small_models import small_model
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
-from pellucid.config.schema import ModelConfig
 from pellucid.mask import Mask
 from pellucid.model import Dropout, Transformer, attend
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import watching
 
-V = 17
 SOURCE = torch.tensor([[5, 7, 4, 8, 3], [9, 12, 3, 0, 0], [6, 3, 0, 0, 0]])
 REAL = SOURCE != 0
 TARGET = torch.tensor([[2, 5, 8, 6, 7, 4], [2, 8, 9, 9, 5, 3], [2, 16, 4, 6, 7, 8]])
 
 
-def random_model(norm: str = "last", **settings: Any) -> Transformer:
-    torch.manual_seed(1)
-    config = dict(
-        vocabulary=V, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=3, norm=norm, dropout=0.0
-    )
-    model = Transformer(ModelConfig(**{**config, **settings})).eval().double()
-    for parameter in model.parameters():
-        parameter.data += 0.2 * torch.randn(parameter.shape, dtype=torch.float64)
-    return model
+def random_model(**settings: Any) -> Transformer:
+    return small_model(**{"vocabulary": 17, "encoder_layers": 2, "decoder_layers": 3} | settings).double()
+
+
+def passed(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
+    """The logits of a batch in which id 0 is padding."""
+    return model(source, source != 0, target, target != 0)
 
 
 def assert_equal(one: Tensor, other: Tensor) -> None:
@@ -41,7 +38,7 @@ def assert_equal(one: Tensor, other: Tensor) -> None:
 @pytest.mark.parametrize("norm", ["last", "first"])
 @pytest.mark.parametrize("widths", [[1] * 6, [3, 1, 1, 1], [2, 3, 1], [6], [1, 5]], ids=str)
 def test_step_by_step_is_one_pass(norm: str, widths: list[int], grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     with torch.set_grad_enabled(grad):
         expected = model(SOURCE, REAL, TARGET)
         memory, past = model.remember(model.encode(SOURCE, REAL), REAL), GrowingPast()
@@ -67,13 +64,13 @@ def test_after_select_the_rows_are_those_chosen(chosen: list[int]) -> None:
 @pytest.mark.parametrize("grad", [False, True], ids=["fused", "explicit"])
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     lengths = [6, 4, 5]
-    target_mask = torch.arange(6) < torch.tensor(lengths)[:, None]
+    target = TARGET * (torch.arange(6) < torch.tensor(lengths)[:, None])
     with torch.set_grad_enabled(grad):
-        batch = model(SOURCE, REAL, TARGET, target_mask)
+        batch = passed(model, SOURCE, target)
         other = torch.where(REAL, SOURCE, torch.tensor(11))  # what stands in the padding does not matter
-        assert_equal(model(other, REAL, TARGET, target_mask), batch)
+        assert_equal(model(other, REAL, target, target != 0), batch)
         wider = model(torch.nn.functional.pad(SOURCE, (0, 3)), torch.nn.functional.pad(REAL, (0, 3)), TARGET)
         for row, length in enumerate(lengths):
             own_source = SOURCE[row, REAL[row]][None]
@@ -81,44 +78,33 @@ def test_padding_and_neighbours_change_nothing(norm: str, grad: bool) -> None:
             assert_equal(batch[row, :length], alone[0])
             assert_equal(wider[row, :length], alone[0])
         shuffled = torch.tensor([1, 2, 0])
-        assert_equal(
-            model(SOURCE[shuffled], REAL[shuffled], TARGET[shuffled], target_mask[shuffled]), batch[shuffled]
-        )
+        assert_equal(passed(model, SOURCE[shuffled], target[shuffled]), batch[shuffled])
 
 
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_a_row_of_padding_only(norm: str, grad: bool) -> None:
-    model = random_model(norm)
+    model = random_model(norm=norm)
     source, target = SOURCE.clone(), TARGET.clone()
     source[1], target[2] = 0, 0
-    source_mask, target_mask = source != 0, target != 0
     with torch.set_grad_enabled(grad):
-        unwatched = model(source, source_mask, target, target_mask)
+        unwatched = passed(model, source, target)
         with trace(model) as seen:
-            watched = model(source, source_mask, target, target_mask)
+            watched = passed(model, source, target)
         assert unwatched.isfinite().all()
         assert_equal(watched, unwatched)
         for row in range(3):
-            one = slice(row, row + 1)
-            assert_equal(
-                model(source[one], source_mask[one], target[one], target_mask[one])[0], unwatched[row]
-            )
-    empty = {
-        "encoder.layers.0.self_attention": 1,
-        "decoder.layers.1.cross_attention": 1,
-        "decoder.layers.0.self_attention": 2,
-    }
-    for part, row in empty.items():
-        weights = seen[f"{part}.weights"].tensor
-        assert not weights[row].any() and not seen[f"{part}.context"].tensor[row].any()
-        others = [other for other in range(3) if other != row]
-        assert_equal(weights[others].sum(-1), torch.ones_like(weights[others].sum(-1)))
+            assert_equal(passed(model, source[[row]], target[[row]])[0], unwatched[row])
+    empty_rows = {"encoder.layers.0.self": 1, "decoder.layers.1.cross": 1, "decoder.layers.0.self": 2}
+    for part, empty in empty_rows.items():
+        weights, context = (seen[f"{part}_attention.{name}"].tensor for name in ("weights", "context"))
+        assert not weights[empty].any() and not context[empty].any()
+        sums = weights[[row for row in range(3) if row != empty]].sum(-1)
+        assert_equal(sums, torch.ones_like(sums))
     if grad:
         unwatched.pow(2).sum().backward()
-        assert all(
-            parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
-        )
+        gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+        assert all(gradient.isfinite().all() for gradient in gradients)
 
 
 @pytest.mark.parametrize("watch", [False, True])

@@ -1,17 +1,18 @@
 """Dropout: the right share, the mean kept, the same mask backward, and where the paper has it."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from small_models import small_model
 from torch import Tensor
 
-from pellucid.config.schema import ModelConfig
 from pellucid.model import Dropout, Transformer, keep_or_drop
 from pellucid.seeing.trace import trace
 
-SMALL: dict[str, Any] = dict(vocabulary=11, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+SOURCE, TARGET = torch.arange(4, 10).repeat(3, 2), torch.arange(9, 3, -1).repeat(3, 2)
 SHAPE = (300, 1001)  # not a multiple of eight: the last random word is used in part
 COUNT = SHAPE[0] * SHAPE[1]
 
@@ -69,6 +70,14 @@ def test_every_shape_and_precision_and_nothing_in_evaluation() -> None:
 # Where the paper has it (section 5.4): on a sublayer's output before it is added, on embeddings + positions.
 
 
+def passed(**settings: Any) -> tuple[Callable[[str], Tensor], Transformer]:
+    """Run a pass in training mode; return what finds a tensor by its name, and the model."""
+    model = small_model(**settings).train()
+    with trace(model) as seen:
+        model(SOURCE, None, TARGET)
+    return lambda name: seen[name].tensor, model
+
+
 def zero_or_scaled(after: Tensor, before: Tensor, rate: float) -> bool:
     """Whether `after` is `before` with some values 0 and the others grown."""
     scaled = before / (1 - dropped_by(rate))
@@ -78,13 +87,7 @@ def zero_or_scaled(after: Tensor, before: Tensor, rate: float) -> bool:
 
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_dropout_is_where_the_paper_has_it(norm: str) -> None:
-    torch.manual_seed(19)
-    settings = dict(dropout=0.25, attention_dropout=0.5, activation_dropout=0.5, norm=norm)
-    model = Transformer(ModelConfig(**SMALL | settings)).train()
-    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
-    with trace(model) as seen:
-        model(source, source != 0, target)
-    get = lambda name: seen[name].tensor  # noqa: E731
+    get, model = passed(dropout=0.25, attention_dropout=0.5, activation_dropout=0.5, norm=norm)
     for stack, sublayers in (
         ("encoder", ["self_attention", "feed_forward"]),
         ("decoder", ["self_attention", "cross_attention", "feed_forward"]),
@@ -93,43 +96,35 @@ def test_dropout_is_where_the_paper_has_it(norm: str) -> None:
         for k, sublayer in enumerate(sublayers[1:], 2):
             added = get(f"{layer}.residual_{k}.sum") - get(f"{layer}.residual_{k - 1}.output")
             assert zero_or_scaled(added, get(f"{layer}.{sublayer}.output"), 0.25), f"{layer}.residual_{k}"
-        both = (
-            get(f"{layer}.residual_1.sum") - get(f"{stack}.embedded") / 0.75
-        )  # where the embedding was kept
+        # Where the embedding was kept:
+        both = get(f"{layer}.residual_1.sum") - get(f"{stack}.embedded") / 0.75
         kept = (both - get(f"{layer}.self_attention.output") / 0.75).abs() < 1e-5
         kept |= both.abs() < 1e-5
         assert 0.6 < kept.float().mean() < 0.9, "the embeddings with positions are dropped at their own rate"
         module = getattr(model, stack).layers[0].feed_forward
         undropped = module.outer(get(f"{layer}.feed_forward.activated"))
         assert not torch.allclose(undropped, get(f"{layer}.feed_forward.output"), atol=1e-3)
-    weights, values = (
-        get("decoder.layers.0.cross_attention.weights"),
-        get("decoder.layers.0.cross_attention.values"),
-    )
+    names = ("weights", "values", "context")
+    weights, values, context = (get(f"decoder.layers.0.cross_attention.{name}") for name in names)
     assert torch.allclose(weights.sum(-1), torch.ones(()))  # shown before dropout
-    assert not torch.allclose(get("decoder.layers.0.cross_attention.context"), weights @ values, atol=1e-3)
+    assert not torch.allclose(context, weights @ values, atol=1e-3)
 
 
 @pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
 def test_weights_are_dropped_in_training_only(grad: bool) -> None:
     """Also by the fused kernel, which has a dropout of its own."""
-    model = Transformer(ModelConfig(**SMALL, dropout=0.0, attention_dropout=0.5))
-    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
+    model = small_model(attention_dropout=0.5)
     with torch.set_grad_enabled(grad):
         model.train()
-        assert not torch.allclose(model(source, None, target), model(source, None, target), atol=1e-3)
+        assert not torch.allclose(model(SOURCE, None, TARGET), model(SOURCE, None, TARGET), atol=1e-3)
         model.eval()
-        assert torch.equal(model(source, None, target), model(source, None, target))
+        assert torch.equal(model(SOURCE, None, TARGET), model(SOURCE, None, TARGET))
 
 
 def test_dropout_leaves_attention_and_feed_forward_alone_which_have_their_own() -> None:
-    torch.manual_seed(20)
-    model = Transformer(ModelConfig(**SMALL, dropout=0.5)).train()
-    source, target = torch.randint(4, 11, (3, 9)), torch.randint(4, 11, (3, 8))
-    with trace(model) as seen:
-        model(source, source != 0, target)
-    get = lambda name: seen[f"decoder.layers.0.{name}"].tensor  # noqa: E731
-    undropped = get("self_attention.weights") @ get("self_attention.values")
-    torch.testing.assert_close(undropped, get("self_attention.context"))
-    undropped = model.decoder.layers[0].feed_forward.outer(get("feed_forward.activated"))
-    torch.testing.assert_close(undropped, get("feed_forward.output"))
+    get, model = passed(dropout=0.5)
+    attention, feed_forward = "decoder.layers.0.self_attention", "decoder.layers.0.feed_forward"
+    undropped = get(f"{attention}.weights") @ get(f"{attention}.values")
+    torch.testing.assert_close(undropped, get(f"{attention}.context"))
+    undropped = model.decoder.layers[0].feed_forward.outer(get(f"{feed_forward}.activated"))
+    torch.testing.assert_close(undropped, get(f"{feed_forward}.output"))

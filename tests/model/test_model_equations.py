@@ -5,12 +5,10 @@ from typing import Any
 import pytest
 import torch
 from by_hand import ByHand, Changes
+from small_models import small_model
 
-from pellucid.config.schema import ModelConfig
-from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 
-SMALL = dict(vocabulary=13, width=8, heads=2, hidden=12, encoder_layers=2, decoder_layers=2, dropout=0.0)
 VARIANTS: dict[str, dict[str, Any]] = {
     "as the paper": {},
     "norm first": dict(norm="first"),
@@ -28,20 +26,10 @@ SOURCE = [[5, 7, 4, 8, 6, 3], [9, 12, 4, 3, 0, 0], [3, 0, 0, 0, 0, 0]]
 TARGET = [[2, 5, 8, 6, 7], [2, 8, 0, 0, 0], [2, 4, 4, 5, 0]]
 
 
-def random_model(seed: int = 0, **settings: Any) -> Transformer:
-    """A model in which no bias is 0 and no norm the identity, so that each of them counts."""
-    model = Transformer(ModelConfig(**{**SMALL, **settings})).eval()
-    generator = torch.Generator().manual_seed(seed)
-    for name, parameter in model.named_parameters():
-        noise = torch.randn(parameter.shape, generator=generator)
-        parameter.data = 1 + 0.3 * noise if name.endswith("norm.weight") else 0.4 * noise
-    return model
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("settings", VARIANTS.values(), ids=VARIANTS.keys())
 def test_the_logits_and_every_traced_tensor_are_those_of_the_loops(settings: dict[str, Any]) -> None:
-    model = random_model(**settings).double()
+    model = small_model(**{"encoder_layers": 2, "vocabulary": 13} | settings).double()
     source, target = torch.tensor(SOURCE), torch.tensor(TARGET)
     logits = model(source, source != 0, target)
     with trace(model) as seen:

@@ -15,7 +15,7 @@ from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyCo
 from pellucid.explanation import Explanation
 from pellucid.model import Transformer
 from pellucid.page import payload
-from pellucid.reading.passes import watched_pass
+from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import read
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
@@ -79,7 +79,8 @@ def test_the_mask_is_lifted_and_the_changed_numbers_are_those_of_an_edit(
 ) -> None:
     lifted = edits.lift_mask(SELF) | edits.lift_mask("decoder.layers.1.self_attention")
     model = hindi.translator.model
-    seen = watched_pass(model, hindi.vocabulary, hindi.source_ids, hindi.target_ids, lifted)
+    batch = in_batch(model, [(hindi.source_ids, hindi.target_ids)])
+    seen = watch(model, batch, edits=lifted, vocabulary=hindi.vocabulary)
     probabilities = seen["decoder.probabilities"].tensor[0]
     expected = [row[token].item() for row, token in zip(probabilities, hindi.target_ids, strict=True)]
     with opened_page(browser, path, "#?position=1") as opened:

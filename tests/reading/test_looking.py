@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import random_translator
 import torch
+from readings import replaced
 from tiny import translator
 
 from pellucid.explanation import Explanation
-from pellucid.reading.looking import entropies
 from pellucid.reading.words import spell, words_of
-from pellucid.seeing.records import Record, UnknownTensor
+from pellucid.seeing.records import UnknownTensor
 
 
 def test_each_head_names_the_words_it_looked_at(spanish: Explanation) -> None:
@@ -39,11 +39,6 @@ def test_any_attention_can_be_asked(spanish: Explanation) -> None:
     assert encoder[0].looks[1].asks == "I" and encoder[0].looks[1].expected is None
     with pytest.raises(UnknownTensor, match=r'^no attention is called "decoder\.cros"'):
         spanish.looked_at("decoder.cros")
-
-
-def test_the_entropy_of_a_row_in_bits() -> None:
-    weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
-    assert entropies(weights).tolist() == pytest.approx([0.0, 2.0, 1.0], abs=1e-6)
 
 
 # Pieces as words
@@ -104,25 +99,28 @@ def test_a_space_by_itself_is_no_word(pieces: str, words: list[str]) -> None:
     ids = [made.start_id, *(other for _ in pieces.split()), made.end_id]
     found = words_of(ids, tokens, made)
     assert [word.text for word in found if not word.special] == words
+    assert len(found) == len(words or ["only spaces"]) + 2
     assert [place for word in found for place in word.places] == list(range(len(ids)))
     assert (found[0].places, found[-1].places) == ((0,), (len(ids) - 1,))
 
 
 def test_in_a_vocabulary_of_words_each_token_is_one(spanish: Explanation) -> None:
     merged = spanish.merged()
-    assert [word.text for word in merged.source] == [">>es<<", "I", "like", "cats", "</s>"]
     for name, record in merged.items():
         assert torch.equal(record.tensor, spanish.trace[name].tensor)
 
 
 def test_attention_between_words_sums_columns_and_averages_rows(pieces: Explanation) -> None:
     merged = pieces.merged()
+    source = words_of(pieces.source_ids, pieces.source_tokens, pieces.vocabulary)
+    read = [pieces.vocabulary.start_id, *pieces.target_ids[:-1]]
+    target = words_of(read, pieces.target_tokens, pieces.vocabulary)
     names = [name for name in pieces.trace if name.endswith("attention.weights")]
     assert list(merged) == names and len(names) == 5
     for name in names:
         weights = pieces.trace[name].tensor.numpy()
-        asks = merged.source if name.startswith("encoder") else merged.target
-        asked = merged.target if "decoder" in name and "self" in name else merged.source
+        asks = source if name.startswith("encoder") else target
+        asked = target if "decoder" in name and "self" in name else source
         expected = np.zeros((1, 2, len(asks), len(asked)))
         for row, asking in enumerate(asks):
             for column, wanted in enumerate(asked):
@@ -134,35 +132,23 @@ def test_attention_between_words_sums_columns_and_averages_rows(pieces: Explanat
         assert np.abs(record.tensor.numpy().sum(-1) - 1).max() < 1e-5
         assert record.labels("L") == [word.text for word in asks]
         assert record.labels("M") == [word.text for word in asked]
-    assert [word.text for word in merged.target] == ["<s>", "Me", "gustan", "los", "gatos"]
+    assert [word.text for word in target] == ["<s>", "Me", "gustan", "los", "gatos"]
 
 
 # Alignments
 
 # Rows: the steps that say Me gustan los gatos </s>. Columns: >>es<< I like cats </s>.
-HEADS = [
-    [
-        [0.1, 0.6, 0.1, 0.1, 0.1],
-        [0.0, 0.0, 0.9, 0.1, 0.0],
-        [0.9, 0.0, 0.0, 0.1, 0.0],
-        [0.0, 0.0, 0.4, 0.6, 0.0],
-        [0.0, 1.0, 0.0, 0.0, 0.0],
-    ],
-    [
-        [0.0, 0.0, 1.0, 0.0, 0.0],
-        [0.0, 0.2, 0.8, 0.0, 0.0],
-        [0.9, 0.02, 0.0, 0.08, 0.0],
-        [0.0, 0.0, 0.2, 0.1, 0.7],
-        [0.2, 0.2, 0.2, 0.2, 0.2],
-    ],
-]
+HEADS = (
+    (".1 .6 .1 .1 .1", "0 0 .9 .1 0", ".9 0 0 .1 0", "0 0 .4 .6 0", "0 1 0 0 0"),
+    ("0 0 1 0 0", "0 .2 .8 0 0", ".9 .02 0 .08 0", "0 0 .2 .1 .7", ".2 .2 .2 .2 .2"),
+)
 
 
 def test_an_alignment_by_hand(spanish: Explanation) -> None:
     name = "decoder.layers.1.cross_attention.weights"
-    own = Record(name, "BHLM", torch.tensor([HEADS]), spanish.trace[name].tokens)
-    explanation = dataclasses.replace(spanish, trace={**spanish.trace, name: own})  # type: ignore[arg-type]
-    alignment = explanation.alignment()
+    heads = [[[float(share) for share in row.split()] for row in head] for head in HEADS]
+    own = dataclasses.replace(spanish.trace[name], tensor=torch.tensor([heads]))
+    alignment = replaced(spanish, own).alignment()
     # Means: Me I .30 like .55; gustan like .85; los (after its tag) cats .09; gatos like .30 cats .35.
     assert str(alignment) == "1-0 1-1 2-2 2-3"
     assert [link.share for link in alignment.links] == pytest.approx([0.55, 0.85, 0.09, 0.35])

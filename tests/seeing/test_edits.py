@@ -1,7 +1,6 @@
 """Edits: each is exactly what a second model by loops computes; joined, patched, in a search; gradients."""
 
 import re
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from by_hand import ByHand, Changes
-from small_models import SIZES, SOURCE, TARGET, contract, run, small_model
+from small_models import SOURCE, TARGET, interrupt, run, small_model, traced
 from torch import Tensor
 
 import pellucid
@@ -27,7 +26,7 @@ from pellucid.seeing.edits import (
 )
 from pellucid.seeing.gradients import gradients
 from pellucid.seeing.records import UnknownTensor
-from pellucid.seeing.trace import Edit, Trace, trace
+from pellucid.seeing.trace import Edit, trace
 
 OWN, CROSS, ENCODER = (
     "decoder.layers.2.self_attention",
@@ -72,14 +71,10 @@ def big_model(norm: str) -> Transformer:
     return small_model(norm=norm, encoder_layers=6, decoder_layers=6).double()
 
 
-def seen(model: Transformer, changes: Mapping[str, Edit], only: str = "*") -> Trace:
-    with torch.no_grad(), trace(model, only=only, edits=changes) as found:
-        model(SOURCE, SOURCE != 0, TARGET, TARGET != 0)
-    return found
-
-
 def logits(model: Transformer, changes: Mapping[str, Edit]) -> Tensor:
-    return seen(model, changes, "decoder.logits")["decoder.logits"].tensor
+    with torch.no_grad(), trace(model, only="decoder.logits", edits=changes) as found:
+        model(SOURCE, SOURCE != 0, TARGET, TARGET != 0)
+    return found["decoder.logits"].tensor
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])
@@ -112,9 +107,9 @@ def check(
 def test_every_name_can_be_edited_and_what_follows_changes(norm: str) -> None:
     model = small_model(norm=norm)
     plain = run(model)
-    for name, axes in contract(norm, 1, 2).items():
+    for name, record in traced(model).items():
         # Softmax and norms undo a plain shift, so the shift is another one for each entry.
-        spread = torch.arange(float(SIZES[axes[-1]] if axes[-1] not in "LM" else 1))
+        spread = torch.arange(1.0 if record.axes[-1] in "LM" else float(record.tensor.shape[-1]))
         change = {name: lambda tensor, spread=spread: 1.5 * tensor + spread}
         with trace(model, only=name, edits=change) as found:
             edited = run(model)
@@ -124,22 +119,18 @@ def test_every_name_can_be_edited_and_what_follows_changes(norm: str) -> None:
         assert torch.allclose(edited, plain, atol=1e-4) != follows, name
 
 
-def test_a_glob_edits_all_that_match_and_edits_follow_one_another() -> None:
-    model, second = small_model(), "decoder.layers.0.feed_forward"
-    double = {"*.feed_forward.output": lambda x: 2 * x, f"{second}.output": lambda x: x + 1}
-    before, after = seen(model, {}), seen(model, double)
-    first = "encoder.layers.0.feed_forward.output"
-    assert torch.allclose(after[first].tensor, 2 * before[first].tensor)
-    outer = model.decoder.layers[0].feed_forward.outer
-    expected = 2 * outer(after[f"{second}.activated"].tensor) + 1
-    assert torch.allclose(after[f"{second}.output"].tensor, expected, atol=1e-6)
+def test_edits_of_one_tensor_follow_one_another() -> None:
+    name, plain = "decoder.embedded", traced(small_model())
+    add, double = (lambda x: x + 1), (lambda x: 2 * x)
+    for changes in ({"*.embedded": add, name: double}, together({name: add}, {name: double})):
+        edited = traced(small_model(), edits=changes)
+        assert torch.equal(edited[name].tensor, 2 * (plain[name].tensor + 1))
 
 
 def test_an_edit_in_place_leaves_what_is_shared_alone() -> None:
     model = small_model()
     before = run(model)
-    with trace(model, edits={"encoder.positions": lambda table: table.mul_(0)}) as found:
-        run(model)
+    found = traced(model, edits={"encoder.positions": lambda table: table.mul_(0)})
     assert not found["encoder.positions"].tensor.any()
     assert torch.equal(run(model), before)
 
@@ -154,30 +145,19 @@ def test_an_edit_of_a_pass_may_be_used_again_and_in_other_threads() -> None:
         with torch.no_grad(), trace(model, only="decoder.logits", edits=change):
             found.append(model(SOURCE[:1, :2], None, TARGET[:1, :2]))
 
-    def interrupt(tensor: Tensor) -> Tensor:
-        thread = threading.Thread(target=elsewhere)
-        thread.start()
-        thread.join()
-        return tensor
-
     # After these are kept, and before what is kept is used.
-    between = {f"{LAST}.scores": interrupt, f"{LAST}.output": interrupt}
+    between = dict.fromkeys((f"{LAST}.scores", f"{LAST}.output"), interrupt(elsewhere))
     assert torch.equal(logits(model, together(change, between)), expected)
     elsewhere()
     assert torch.equal(found[0], found[-1]) and torch.equal(logits(model, change), expected)
 
 
-def test_together_keeps_what_a_plain_union_would_lose() -> None:
-    model = small_model()
-    add, double = {"decoder.embedded": lambda x: x + 1}, {"decoder.embedded": lambda x: 2 * x}
-    plain = seen(model, {})["decoder.embedded"].tensor
-    assert torch.equal(seen(model, together(add, double))["decoder.embedded"].tensor, 2 * (plain + 1))
-
-
 @pytest.mark.parametrize("at", [np.int64(1), [1], (1, ...), (slice(1, 2), [0, 1]), ([1], -1)])
 def test_a_place_chooses_as_in_numpy(at: Any) -> None:
-    changed = seen(small_model(), rewrite("decoder.embedded", 7.0, at=at))["decoder.embedded"].tensor
-    expected = seen(small_model(), {})["decoder.embedded"].tensor.numpy()
+    changed, expected = (
+        traced(small_model(), edits=edits)["decoder.embedded"].tensor.numpy()
+        for edits in (rewrite("decoder.embedded", 7.0, at=at), {})
+    )
     expected[tuple(at) if isinstance(at, list) else at] = 7
     assert np.array_equal(changed, expected)
 
@@ -194,7 +174,7 @@ def test_a_place_chooses_as_in_numpy(at: Any) -> None:
 )  # fmt: skip
 def test_what_would_be_silently_wrong_is_refused(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
-        seen(small_model(), make())
+        traced(small_model(), edits=make())
 
 
 # Of the demo model: a saved run, a search, and the pass of an explanation once more
@@ -212,21 +192,6 @@ def explained(demo: Any) -> Any:
     return demo.explain(CATS, to="es")
 
 
-def greedy_by_hand(translator: Any, source_ids: list[int], changes: Any, steps: int) -> list[int]:
-    """Word by word, all positions again each time, each pass a trace of its own."""
-    model, said, tokens = translator.model, list[int](), translator.vocabulary.target_tokens
-    tags = [i for i in range(len(model.embedding.weight)) if tokens([i])[0].startswith(">>")]
-    for _ in range(steps):
-        source, target = torch.tensor([source_ids]), torch.tensor([[model.config.start_id, *said]])
-        with torch.no_grad(), trace(model, only="decoder.logits", edits=changes):
-            row = model(source, None, target)[0, -1]
-        row[[0, 1, 2, *tags]] = -torch.inf
-        said.append(int(row.argmax()))
-        if said[-1] == model.config.end_id:
-            break
-    return said
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -237,36 +202,23 @@ def greedy_by_hand(translator: Any, source_ids: list[int], changes: Any, steps: 
     ],
     ids=["silent", "uniform", "unscaled", "no residual"],
 )
-def test_a_translation_with_edits_is_the_one_that_edited_passes_make(
-    demo: Any, explained: Any, changes: Any
-) -> None:
+def test_a_search_with_edits_computes_what_an_edited_pass_does(demo: Any, changes: Any) -> None:
+    plain = demo.translate(CATS, to="es")
     with pellucid.editing(demo.model, changes):
-        changed = demo.translate(CATS, to="es", beam=1, max_length=8)
-    assert changed.hypotheses[0].token_ids == greedy_by_hand(demo, explained.source_ids, changes, 8)
-    assert demo.translate(CATS, to="es").text == "Me gustan los gatos", "afterwards all is as it was"
-
-
-def test_edits_in_a_beam_search(demo: Any) -> None:
-    gone = without_residual("decoder.layers.1.residual_2")
-    with pellucid.editing(demo.model, gone):
         said = demo.translate(CATS, to="es", beam=4)
-    again, best = demo.explain(CATS, to="es", target=said.text).again(gone), said.hypotheses[0]
+    again, best = demo.explain(CATS, to="es", target=said.text).again(changes), said.hypotheses[0]
     log_p = again["decoder.logits"].tensor[0].log_softmax(-1)
     parallel = [float(log_p[place, token]) for place, token in enumerate(best.token_ids)]
     assert best.log_probabilities == pytest.approx(parallel, abs=1e-4)
-    mean = silence(HEAD, 2, "mean")
-    with (
-        pytest.raises(UsageError, match="needs all positions"),
-        pellucid.editing(demo.model, mean),
-    ):
-        demo.translate(CATS, to="es")
+    assert said.score != plain.score and demo.translate(CATS, to="es") == plain, "afterwards all is as it was"
 
 
 def test_what_editing_refuses(demo: Any) -> None:
-    silent, misspelt = silence(HEAD, 0), {"decoder.logit": lambda logits: logits}
-    with pytest.raises(UsageError, match="no pass of this model ran"), pellucid.editing(demo.model, silent):
-        pass
+    misspelt = {"decoder.logit": lambda logits: logits}
     with pytest.raises(UsageError, match=r"Nearest: decoder\.logits"), pellucid.editing(demo.model, misspelt):
+        demo.translate(CATS, to="es")
+    mean = silence(HEAD, 2, "mean")
+    with pytest.raises(UsageError, match="needs all positions"), pellucid.editing(demo.model, mean):
         demo.translate(CATS, to="es")
 
 
@@ -338,7 +290,7 @@ def test_a_gradient_is_the_difference_that_a_small_change_makes() -> None:
     with trace(model, gradients=True) as here:
         number = log_p(model)
     found = gradients(number, here)
-    constant = {name for name in contract("last", 1, 2) if name.rpartition(".")[2] in ("mask", "positions")}
+    constant = {name for name in here if name.rpartition(".")[2] in ("mask", "positions")}
     assert set(found) == set(here) - constant
     for name, gradient in found.items():
         values = here[name].tensor.detach()
@@ -361,8 +313,7 @@ def test_gradients_pass_through_an_edit_and_need_the_graph_of_this_pass() -> Non
         number = log_p(model)
     found = gradients(number, here)[f"{FIRST}.values"]
     assert found.isfinite().all() and found.any()
-    with trace(model) as plain:
-        run(model)
+    plain = traced(model)
     with pytest.raises(UsageError, match="the trace kept no graph: make it with trace"):
         gradients(number, plain)
     with pytest.raises(UsageError, match="no tensor of the trace leads to this number"):

@@ -1,14 +1,12 @@
 """A trace holds every name with its axes and changes nothing; what would be silently wrong is refused."""
 
-import math
 import re
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from small_models import SIZES, SOURCE, TARGET, L, M, Words, contract, run, small_model
+from small_models import SOURCE, TARGET, Words, interrupt, run, small_model, traced
 from torch import Tensor, nn
 
 import pellucid
@@ -19,29 +17,18 @@ from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import Part
 
 
-@pytest.mark.parametrize("norm", ["last", "first"])
-def test_every_name_of_the_contract_with_its_axes(norm: str) -> None:
-    model = small_model(norm=norm)
-    with trace(model) as seen:
-        logits = run(model)
-    assert {name: record.axes for name, record in seen.items()} == contract(norm, 1, 2)
+def test_a_trace_holds_detached_tensors_by_name_and_all_axes_are_explained() -> None:
+    """That their names and numbers are right is tested against loops, their axes against the table."""
+    seen = traced(small_model())
     for name, record in seen.items():
-        own = {
-            "L": M if name.startswith("encoder") else L,
-            "M": L if "decoder" in name and ".self_" in name else M,
-        }
         assert record.name == name
-        assert tuple(record.tensor.shape) == tuple((SIZES | own)[axis] for axis in record.axes), name
         assert not record.tensor.requires_grad and record.tensor.device.type == "cpu"
-    assert torch.equal(seen["decoder.logits"].tensor, logits.detach())
-    assert set("".join(contract(norm, 1, 1).values())) == set(AXES)
+    assert {axis for record in seen.values() for axis in record.axes} == set(AXES)
 
 
 @pytest.mark.parametrize("grad", [True, False], ids=["explicit", "fused"])
 @pytest.mark.parametrize("norm", ["last", "first"])
-@pytest.mark.parametrize(
-    "dtype,tolerance", [(torch.bfloat16, 0.1), (torch.float32, 1e-5), (torch.float64, 1e-9)]
-)
+@pytest.mark.parametrize("dtype,tolerance", [(torch.bfloat16, 0.1), (torch.float64, 1e-9)])
 def test_watched_is_unwatched(norm: str, grad: bool, dtype: torch.dtype, tolerance: float) -> None:
     model = small_model(norm=norm).to(dtype)
     with torch.set_grad_enabled(grad):
@@ -67,12 +54,10 @@ def test_watched_is_unwatched_with_dropout_on() -> None:
 def test_only_keeps_what_matches_one_of_the_globs() -> None:
     model = small_model()
     weights = [f"decoder.layers.{n}.{part}_attention.weights" for n in (0, 1) for part in ("self", "cross")]
-    with trace(model, only="decoder.*.weights") as seen:
-        run(model)
+    seen = traced(model, only="decoder.*.weights")
     assert list(seen) == weights  # in the order of computation
     assert repr(seen) == f"<Trace of 4 tensors, {weights[0]} … {weights[3]}>"
-    with trace(model, only=["decoder.logits", "*.self_attention.weights", "decoder.*.weights"]) as seen:
-        run(model)
+    seen = traced(model, only=["decoder.logits", "*.self_attention.weights", "decoder.*.weights"])
     assert list(seen) == ["encoder.layers.0.self_attention.weights", *weights, "decoder.logits"]  # each once
     found = seen.matching("*.weights")
     assert list(found) == list(seen)[:5] and all(found[name] is seen[name] for name in found)
@@ -99,7 +84,7 @@ def test_only_the_model_itself_is_recorded_and_edited() -> None:
     with torch.no_grad(), find_nonfinite(model) as found:
         run(other)
         run(model)
-    assert found.first is None and str(found) == "every tensor was finite"
+    assert str(found) == "every tensor was finite"
 
 
 @torch.no_grad()
@@ -107,8 +92,7 @@ def test_records_are_copies() -> None:
     """Writing into one changes no other, and nothing of the model's: its table of positions, say."""
     model = small_model()
     expected = run(model)
-    with trace(model) as seen:
-        run(model)
+    seen = traced(model)
     for number, record in enumerate(seen.values()):
         record.tensor.fill_(number)
     assert all((record.tensor == number).all() for number, record in enumerate(seen.values()))
@@ -117,8 +101,7 @@ def test_records_are_copies() -> None:
 
 def test_labels() -> None:
     model = small_model()
-    with trace(model, vocabulary=Words()) as seen:
-        run(model)
+    seen = traced(model, vocabulary=Words())
     cross = seen["decoder.layers.0.cross_attention.weights"]
     assert cross.labels("L") == ["t2", "t5", "t8"] and cross.labels("M") == ["s5", "s7", "s4", "s3"]
     assert cross.labels("L", sentence=1) == ["t2", "t6", "t0"] and cross.labels("H") == ["0", "1"]
@@ -126,8 +109,7 @@ def test_labels() -> None:
     for name, words in (("decoder.layers.1", ["t2", "t5", "t8"]), ("encoder.layers.0", cross.labels("M"))):
         own = seen[f"{name}.self_attention.scores"]
         assert own.labels("M") == own.labels("L") == words
-    with trace(model) as seen:
-        run(model)
+    seen = traced(model)
     assert seen["decoder.layers.0.cross_attention.weights"].labels("M", sentence=1) == ["9", "3", "0", "0"]
 
 
@@ -140,13 +122,7 @@ def test_threads_do_not_see_one_anothers_watcher() -> None:
         with torch.no_grad():
             other.append(model(torch.tensor([[6, 3]]), None, torch.tensor([[2, 9]])))
 
-    def interrupt(embedded: Tensor) -> Tensor:
-        thread = threading.Thread(target=elsewhere)
-        thread.start()
-        thread.join()
-        return embedded
-
-    with trace(model, edits={"decoder.embedded": interrupt}) as seen:
+    with trace(model, edits={"decoder.embedded": interrupt(elsewhere)}) as seen:
         logits = run(model)
     elsewhere()
     assert torch.equal(other[0], other[1])
@@ -245,13 +221,16 @@ def test_what_a_part_shows_is_checked(shown: list[tuple[str, tuple[int, ...]]], 
         part(*tensors)
 
 
-@pytest.mark.parametrize("watch,name", [(trace, "the trace"), (find_nonfinite, "find_nonfinite")])
-def test_a_watch_that_saw_nothing_is_an_error(watch: Any, name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name} saw nothing: no forward pass"), watch(small_model()):
+WATCHES: tuple[Any, ...] = (trace, find_nonfinite, lambda model: pellucid.editing(model, {}))
+
+
+@pytest.mark.parametrize("watch", WATCHES)
+def test_a_watch_that_saw_nothing_is_an_error(watch: Any) -> None:
+    with pytest.raises(UsageError, match="no pass of this model ran inside"), watch(small_model()):
         run(small_model())  # another model, whose names are the same
 
 
-@pytest.mark.parametrize("watch", [trace, find_nonfinite, lambda model: pellucid.editing(model, {})])
+@pytest.mark.parametrize("watch", WATCHES)
 @pytest.mark.parametrize("model,kind", [("demo", "str"), (nn.Linear(2, 2), "Linear")])
 def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -> None:
     message = f"^model is a {kind}, which has no part that shows a tensor. Give a Transformer: of a"
@@ -265,18 +244,18 @@ def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -
         ({"only": ["decoder.*", "decoder.logit"]}, 'only: no tensor is called "decoder.logit". Nearest:'),
         ({"edits": {"decoder.logit": abs}}, 'edits: no tensor is called "decoder.logit". Nearest:'),
         ({"only": []}, 'only = [] names no tensor. Give a glob such as "decoder.*.weights", or several.'),
+        ({"edits": {"decoder.logits": lambda x: x[:, :1]}}, "edit of decoder.logits returned (2, 1, 11); it"),
+        ({"edits": {"decoder.logits": lambda x: None}}, "NoneType; it must return a tensor of shape (2, 3"),
     ],
 )
-def test_names_to_record_or_to_edit_that_no_tensor_has(arguments: dict[str, Any], message: str) -> None:
-    model = small_model()
-    with pytest.raises(UsageError, match=re.escape(message)), trace(model, **arguments):
-        run(model)
+def test_what_can_neither_be_recorded_nor_edited(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        traced(small_model(), **arguments)
 
 
 def test_names_that_a_trace_does_not_hold() -> None:
     model = small_model()
-    with trace(model, only="decoder.*") as seen:
-        run(model)
+    seen = traced(model, only="decoder.*")
     for name, message in {
         "decoder.layers.0.crossattention.weights": r"Nearest: decoder\.layers\.0\.cross_attention\.",
         "decoder.layers.*.cross_attention.weights": r"is a glob, and this takes one name\. All that match: ",
@@ -288,14 +267,6 @@ def test_names_that_a_trace_does_not_hold() -> None:
     assert "weights" not in seen and seen.get("weights") is None
     with pytest.raises(UnknownTensor, match="no tensor is called"):
         seen.matching("decoder.layer.*")
-
-
-@pytest.mark.parametrize("edit,returned", [(lambda x: x[:, :1], "(2, 1, 11)"), (lambda x: None, "NoneType")])
-def test_an_edit_must_return_the_same_shape(edit: Any, returned: str) -> None:
-    message = f"the edit of decoder.logits returned {returned}; it must return a tensor of shape (2, 3, 11)."
-    model = small_model()
-    with pytest.raises(UsageError, match=re.escape(message)), trace(model, edits={"decoder.logits": edit}):
-        run(model)
 
 
 def test_two_traces_at_once_are_an_error() -> None:
@@ -322,14 +293,12 @@ def test_shapes_that_do_not_belong_together_are_refused() -> None:
 
 def test_a_trace_stops_before_it_holds_too_much() -> None:
     model = small_model()
-    with torch.no_grad(), trace(model) as seen:
-        run(model)
+    seen = traced(model)
     needed = sum(record.tensor.untyped_storage().nbytes() for record in seen.values())
-    with torch.no_grad(), trace(model, most_bytes=needed):
-        run(model)
+    traced(model, most_bytes=needed)
     message = f"more than most_bytes = {needed - 1:,} with decoder.probabilities. Record fewer tensors"
-    with pytest.raises(UsageError, match=message), trace(model, most_bytes=needed - 1):
-        run(model)
+    with pytest.raises(UsageError, match=message):
+        traced(model, most_bytes=needed - 1)
 
 
 # The first number that is none
@@ -341,10 +310,8 @@ def test_a_number_that_overflows_is_found_at_its_word_and_in_its_pass() -> None:
     with torch.no_grad(), find_nonfinite(model, Words()) as found:
         assert str(found) == "no pass of this model has run"
         run(model)  # with -inf in every mask
-        assert found.first is None and str(found) == "every tensor was finite"
+        assert str(found) == "every tensor was finite"
         model.embedding.weight.data[9] = 3e38  # the first word of the second sentence
         run(model)
-    assert found.first is not None
-    assert found.first.name == "encoder.token_embeddings"
-    assert found.first.index[:2] == (1, 0) and found.first.tokens == {"L": "s9"}
-    assert math.isinf(found.first.value) and found.parameters == []
+    assert found.first == "encoder.token_embeddings" and found.parameters == []
+    assert found.what == "inf at B 1, L 0 (s9), D 0; 8 of its 64 values are not finite"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_models import contract
+from small_models import small_model, traced
 
 import pellucid
 from pellucid.show.code_lines import code_line
@@ -13,7 +13,7 @@ from pellucid.worked.stages import STAGES
 @pytest.mark.parametrize("norm", ["last", "first"])
 def test_every_tensor_has_its_line_and_it_stands_there(norm: str) -> None:
     source = (Path(pellucid.__file__).parent / "model.py").read_text(encoding="utf-8").split("\n")
-    for name in [*contract(norm, 1, 2), *STAGES]:
+    for name in [*traced(small_model(norm=norm)), *STAGES]:
         code = code_line(name)
         assert code is not None, name
         assert code.file == "pellucid/model.py"
