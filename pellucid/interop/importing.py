@@ -46,6 +46,8 @@ def import_model(
         foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
+    if parity:
+        parity.check(path)
     with making(out):
         save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
     return Conversion(describe(foreign, loaded), out, parity)
