@@ -13,7 +13,7 @@ from pellucid.config.toml_file import to_toml
 from pellucid.folder.load import Loaded
 from pellucid.interop.against import compare_models, compare_with_ctranslate2
 from pellucid.interop.foreign import is_ctranslate2
-from pellucid.interop.loading import load_folder
+from pellucid.interop.importing import load_folder
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 from pellucid.text.vocabulary import Vocabulary

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import table_rows
 
 from pellucid.config.schema import PRESETS, Config
 from pellucid.config.settings import plain
@@ -17,9 +18,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-
 def rows(title: str, columns: int) -> list[list[str]]:
     """The rows of the tables under a heading that have so many columns, without the tables' heads."""
     part = next(each for each in re.split(r"^## ", PAGE, flags=re.MULTILINE) if each.startswith(title))
-    lines = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| ")]
-    cells = [[cell.strip() for cell in line] for line in lines]
-    return [row for row in cells if len(row) == columns and row[0].startswith("`")]
+    return [row for row in table_rows(part) if len(row) == columns and row[0].startswith("`")]
 
 
 @pytest.mark.parametrize("section", dataclasses.fields(Config), ids=lambda section: section.name)
@@ -37,8 +36,7 @@ def test_every_setting_with_its_default_and_choices(section: dataclasses.Field[A
 
 
 def test_every_preset() -> None:
-    head = next(line for line in PAGE.splitlines() if line.startswith("| preset |"))
-    names = [cell.strip() for cell in head.strip("|").split("|")][1:]
+    names = next(row[1:] for row in table_rows(PAGE) if row[0] == "preset")
     found = {
         name.strip("`"): dict(zip(names, map(float, row), strict=True)) for name, *row in rows("[model]", 7)
     }

@@ -11,7 +11,7 @@ import random_translator
 import tiny
 import torch
 from command import Command
-from marian_folders import model, opus, phrases, tokenizer
+from marian_folders import change, model, opus, phrases, tokenizer
 from random_translator import loaded
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -64,6 +64,8 @@ def test_taken_in_again_it_is_the_same_model(name: str, tmp_path: Path) -> None:
     ours, theirs = (each.vocabulary.source_tokens(source[0].tolist()) for each in (translator, again))
     assert ours == theirs
     assert replace(again.config.translation, suppressed=()) == translator.config.translation
+    change(tmp_path / "marian" / "generation_config.json", decoder_start_token_id=config.pad_id)
+    assert read_foreign(open_foreign(tmp_path / "marian")).vocabulary.start_id == config.pad_id
 
 
 def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path) -> None:

@@ -160,6 +160,13 @@ def test_the_imported_folder_is_the_model_that_was_read(folder: Path, tmp_path: 
     assert said == read.config.translation and (said.beam, said.max_length, said.forced_end) == (4, 23, True)
 
 
+def test_a_difference_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pellucid.interop.bart_family.take", lambda tensor, axis: tensor)
+    with pytest.raises(PellucidError, match="NOT the same function"):
+        import_model(opus(tmp_path / "opus"), tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
 @pytest.mark.filterwarnings("ignore:.*are unknown:UserWarning")
 def test_an_imported_model_is_trained_on_averaged_and_described(tmp_path: Path, pellucid: Command) -> None:
     import_model(opus(tmp_path / "opus"), tmp_path / "ours", check=False)
@@ -258,9 +265,12 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
     assert not (tmp_path / "ours").exists()
 
 
-def test_the_pieces_of_another_model_are_refused(tmp_path: Path) -> None:
+def test_the_pieces_of_another_model_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     pieces(opus(tmp_path / "opus"), "source.spm", phrases("hi"), 120)
     with pytest.raises(PellucidError, match=r"source\.spm: only \d+ of its 120 pieces have an id: an"):
+        load(tmp_path / "opus")
+    (tmp_path / "opus" / "source.spm").write_bytes(b"nonsense")
+    with pytest.raises(PellucidError, match=r"source\.spm: not a SentencePiece model, or a damaged one"):
         load(tmp_path / "opus")
 
 
