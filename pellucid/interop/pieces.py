@@ -37,7 +37,7 @@ def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
 
 def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:
     """Return the special ids by our names."""
-    start = foreign.generation.get("decoder_start_token_id") or settings["decoder_start_token_id"]
+    start = foreign.generation.get("decoder_start_token_id", settings["decoder_start_token_id"])
     return {
         "pad_id": settings["pad_token_id"],
         "unknown_id": unknown,
