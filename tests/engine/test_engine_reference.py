@@ -132,8 +132,8 @@ def test_memory_that_an_earlier_session_left_changes_nothing() -> None:
     def fill(weights: native.Weights, room: Room) -> None:
         native.Session(weights, room)  # comes and goes
         (left,) = weights._spare
-        left.clear()
-        left.take(left.size, np.uint8)[:] = 0xFF
+        left._bytes[:] = 0xFF
+        left._used = len(left._bytes)
         given_back.append((weights._spare, left))
 
     check_equal(ModelConfig(vocabulary=70, width=24, heads=3, hidden=40), 3, fill)
