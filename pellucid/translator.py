@@ -10,7 +10,7 @@ import torch
 from pellucid.config.device import device_named
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
-from pellucid.interop.loading import load_folder
+from pellucid.interop.importing import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered

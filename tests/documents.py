@@ -91,6 +91,12 @@ def headings(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of each row of the tables in a text, their heads too."""
+    lines = [line.removeprefix("|").removesuffix("|") for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in re.split(r"(?<=\s)\|(?=\s)", line)] for line in lines]
+
+
 def links(path: Path) -> Iterator[str]:
     """Where a document leads, but for other sites."""
     text = BLOCK.sub("", path.read_text(encoding="utf-8"))

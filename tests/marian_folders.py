@@ -103,6 +103,18 @@ def model(
     return transformer
 
 
+def opus(folder: Path, separate: bool = False, **settings: Any) -> Path:
+    """Write a folder as OPUS-MT has them, made if need be: pieces, their ids and a random model."""
+    folder.mkdir(exist_ok=True)
+    model(folder, tokenizer(folder, separate=separate), **settings)
+    return folder
+
+
+def change(file: Path, **settings: Any) -> None:
+    """Change settings in a file of JSON."""
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | settings), "utf-8")
+
+
 @torch.no_grad()
 def roughen(transformer: Any) -> None:
     """Make all parameters random, also biases and norms."""

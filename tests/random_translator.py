@@ -10,6 +10,7 @@ import torch
 from torch.profiler import profile
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.folder.load import Loaded
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -57,6 +58,11 @@ def translator(
         assert model.decoder.projection.bias is not None
         model.decoder.projection.bias[config.end_id] = end
     return Translator(model, chosen, Config(model=config, data=DataConfig(**data)))
+
+
+def loaded(translator: Translator) -> Loaded:
+    """The translator as if it came from a folder."""
+    return Loaded(translator.model, translator.vocabulary, translator.config, {"files": {}})
 
 
 def sentences(count: int, seed: int = 1, longest: int = 12) -> list[str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from command import Command
-from documents import ROOT, check_link, eighty_columns, links, run_line
+from documents import ROOT, check_link, eighty_columns, links, run_line, table_rows
 
 from pellucid.experiments import NAMES
 from pellucid.worked.examples import names
@@ -34,9 +34,8 @@ class Row(NamedTuple):
 def rows() -> list[Row]:
     found = []
     for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
-        for line in part.splitlines():
-            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
-            if line.startswith("| ") and len(cells) == 5 and cells[2].startswith("`pellucid "):
+        for cells in table_rows(part):
+            if len(cells) == 5 and cells[2].startswith("`pellucid "):
                 wanted, places = re.findall(r"`([^`]+)`", cells[3]), re.findall(r"\]\(([^)]+)\)", cells[4])
                 found.append(Row(part[:3], cells[0], cells[2].strip("`"), wanted, places))
     return found
@@ -90,9 +89,4 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_the_symbols() -> None:
     part = PAGE.read_text(encoding="utf-8").partition("## Symbols")[2]
-    cells = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in part.splitlines()
-        if line[:2] == "| "
-    ]
-    assert {row[4][:1]: row[3] for row in cells[1:9]} == AXES
+    assert {row[4][:1]: row[3] for row in table_rows(part)[1:9]} == AXES

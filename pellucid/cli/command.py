@@ -61,16 +61,10 @@ def _messages_as_lines() -> Iterator[None]:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = show
         LOG.setLevel(logging.INFO)
-        LOG.handlers = [_Shown()]
+        shown = logging.StreamHandler()  # to standard error, because it is not data
+        shown.setFormatter(logging.Formatter("pellucid: %(message)s"))
+        LOG.handlers = [shown]
         yield
-
-
-class _Shown(logging.Handler):
-    """Prints what is logged, such as what a folder of another program holds."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a line to standard error, because it is not data."""
-        _complain(record.getMessage(), 0)
 
 
 def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:

@@ -2,12 +2,12 @@
 
 import argparse
 
+from pellucid.cli.lines import put, tell
+from pellucid.data.catalog import CORPORA, fetch
+
 
 def run(arguments: argparse.Namespace) -> None:
     """Fetch the corpus; the folder's name goes to standard output."""
-    from pellucid.cli.lines import put, tell
-    from pellucid.data.catalog import CORPORA, fetch
-
     if arguments.list:
         for name, corpus in CORPORA.items():
             put([name, f"    {corpus.about}", f"    licence: {corpus.licence}"])

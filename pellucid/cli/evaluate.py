@@ -6,14 +6,14 @@ import json
 import sys
 import warnings
 
+from pellucid.cli.lines import put, sides, tell
+from pellucid.translate.evaluate import evaluate, note_on_short
+
 TOGETHER = 500  # lines between two movements of the progress bar
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print three lines: BLEU, chrF, exact."""
-    from pellucid.cli.lines import put, sides, tell
-    from pellucid.translate.evaluate import evaluate, note_on_short
-
     compared = "source" if arguments.hypothesis is None else "hypothesis"
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
@@ -33,7 +33,6 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
     from rich.console import Console
     from rich.progress import track
 
-    from pellucid.cli.lines import tell
     from pellucid.cli.translate import Doubts
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translate.sentences import TruncationWarning

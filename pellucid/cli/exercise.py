@@ -2,18 +2,17 @@
 
 import argparse
 
+from pellucid import exercises
+from pellucid.cli.lines import put
 from pellucid.errors import PellucidError, UsageError
+from pellucid.seeing.viewed import columns_of_terminal
+from pellucid.show.columns import paragraph
 
 PREFIX = "pellucid: "  # that an error has on its first line
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the question, or the verdict on an answer."""
-    from pellucid import exercises  # here, as below: other verbs start without these modules
-    from pellucid.cli.lines import put
-    from pellucid.seeing.viewed import columns_of_terminal
-    from pellucid.show.columns import paragraph
-
     if arguments.list:
         for chapter, found in exercises.chapters().items():
             put([f"docs/learn/{chapter}.md", *(f"    {each.name:28}{each.about}" for each in found)])

@@ -2,15 +2,15 @@
 
 import argparse
 
+from pellucid import experiments
+from pellucid.cli.lines import put, tell
+from pellucid.folder.whole_file import refuse_foreign
+from pellucid.seeing.viewed import columns_of_terminal
+from pellucid.translator import load
+
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the conclusion and its numbers."""
-    from pellucid import experiments
-    from pellucid.cli.lines import put, tell
-    from pellucid.folder.whole_file import refuse_foreign
-    from pellucid.seeing.viewed import columns_of_terminal
-    from pellucid.translator import load
-
     name, out, model = arguments.name, arguments.out, arguments.model
     if arguments.list:
         for each in experiments.NAMES:

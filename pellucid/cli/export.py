@@ -4,7 +4,7 @@ import argparse
 
 from pellucid.cli.lines import put, tell
 from pellucid.interop.exporting import export
-from pellucid.interop.loading import load_folder
+from pellucid.interop.importing import load_folder
 from pellucid.translator import folder_of
 
 

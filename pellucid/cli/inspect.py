@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import torch
+
 from pellucid.cli.lines import put
 from pellucid.config.toml_file import to_toml
 from pellucid.folder.load import Loaded
 from pellucid.interop.against import compare_models, compare_with_ctranslate2
 from pellucid.interop.foreign import is_ctranslate2
-from pellucid.interop.loading import load_folder
+from pellucid.interop.importing import load_folder
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 from pellucid.text.vocabulary import Vocabulary
@@ -59,8 +61,6 @@ def _against(names: tuple[str, str]) -> str:
 
 def traced(model: Transformer) -> dict[str, str]:
     """Return the names of all tensors that a trace shows, in the order of computation, with their axes."""
-    import torch
-
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:
         model(ids, torch.ones_like(ids, dtype=torch.bool), ids)
@@ -96,9 +96,10 @@ def _configuration(loaded: Loaded) -> list[str]:
 
 
 def _vocabulary(vocabulary: Vocabulary) -> Iterator[str]:
-    sizes = [vocabulary.source_size] if vocabulary.joint else [vocabulary.source_size, vocabulary.target_size]
-    sides = "one for both sides" if vocabulary.joint else "source and target"
-    yield f"{' and '.join(f'{size:,}' for size in sizes)} tokens ({vocabulary.kind}), {sides}"
+    sizes, sides = f"{vocabulary.source_size:,}", "one for both sides"
+    if not vocabulary.joint:
+        sizes, sides = f"{sizes} and {vocabulary.target_size:,}", "source and target"
+    yield f"{sizes} tokens ({vocabulary.kind}), {sides}"
     yield f"preparation: {vocabulary.preparation}"
     directions = ", ".join(f"{source} → {target}" for source, target in vocabulary.languages)
     yield f"languages: {directions or 'not named'}"

@@ -1,6 +1,5 @@
 """Whole numbers, of Python or NumPy."""
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,5 +9,4 @@ def is_whole(value: Any, low: int | None = None, high: int | None = None) -> boo
     """Tell whether this is a whole number (not a bool), of Python or NumPy, from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         return False
-    number = operator.index(value)
-    return (low is None or low <= number) and (high is None or number <= high)
+    return bool((low is None or low <= value) and (high is None or value <= high))

@@ -74,11 +74,8 @@ class Weights:
 
     def __init__(self, model: Transformer, precision: str, kernels: Kernels) -> None:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
-        self._kind, self.pair_type, self._model = (
-            KINDS[precision],
-            pair_type(precision),
-            model,
-        )  # its embeddings are read where they are
+        self._kind, self._model = KINDS[precision], model  # whose embeddings are read where they are
+        self.pair_type = pair_type(precision)
         self._arena = Arena(weight_bytes(config, precision))
         self._spare: list[Arena] = []
         self.structure, shape = Model(), self.shape
@@ -86,13 +83,12 @@ class Weights:
         about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
         for name in {field[0] for field in Model._fields_} & about.keys():
             setattr(self.structure, name, about[name])
-        self._layers = {
-            "encoder": (Layer * config.encoder_layers)(),
-            "decoder": (Layer * config.decoder_layers)(),
-        }
+        counts = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+        self._layers = {stack: (Layer * count)() for stack, count in counts.items()}
         self._pack(model)
         self._embeddings = [embedding(model, stack) for stack in (model.encoder, model.decoder)]
-        self.structure.source_embedding, self.structure.target_embedding = map(address, self._embeddings)
+        places = [each.data_ptr() for each in self._embeddings]
+        self.structure.source_embedding, self.structure.target_embedding = places
         self.structure.encoder, self.structure.decoder = map(ctypes.addressof, self._layers.values())
 
     def lend(self, size: int) -> Arena:
@@ -127,7 +123,7 @@ class Weights:
         scale, shift = self._arena.take(part.outputs, np.float32), self._arena.take(part.outputs, np.int32)
         room = np.empty(2 * part.inputs, np.float32)
         places = [array.ctypes.data for array in (weight, scale, shift, room)]
-        self.kernels.pack(self._kind, address(matrix), *matrix.shape, part.inputs, *places)
+        self.kernels.pack(self._kind, matrix.data_ptr(), *matrix.shape, part.inputs, *places)
         return Linear(*places[:2], self._keep(part.bias), places[2], part.outputs, part.inputs)
 
     def _keep(self, numbers: Tensor) -> int:
@@ -160,11 +156,11 @@ class Session:
         self.rows = Rows.of(room)
         for name, array in self.rows._asdict().items():
             setattr(self._step, name, array.ctypes.data)
-        length, cpu = round_up(longest_of(room)), torch.device("cpu")
+        length, cpu = round_up(room.positions), torch.device("cpu")
         self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions).contiguous()
         self._forbidden = np.zeros(shape.vocabulary, np.uint8)
         self._forbidden[list(room.forbidden)] = 1
-        self._model.positions, self._model.forbidden = address(self._positions), self._forbidden.ctypes.data
+        self._model.positions, self._model.forbidden = self._positions.data_ptr(), self._forbidden.ctypes.data
         self._gather(structures, room.threads)
 
     def _gather(self, structures: dict[str, Any], wanted: int) -> None:
@@ -236,7 +232,7 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
     """The shape and type of all that a session holds, by structure and field."""
     starts, cells, both = int(room.starts[-1]), int(room.cells[-1]), 2 * shape.across
     rows = max(room.rows, min(starts, max(ENCODED_TOGETHER, int(room.sources.max()))))
-    keys, number, whole = up(longest_of(room)), np.float32, np.int32
+    keys, number, whole = up(room.positions), np.float32, np.int32
     work: Arrays = {
         "x": (rows * shape.padded, number),
         "normed": (rows * shape.padded, number),
@@ -269,13 +265,3 @@ def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
 def bytes_in(shape: int | tuple[int, ...], dtype: type) -> int:
     """The bytes of an array."""
     return math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
-
-
-def longest_of(room: Room) -> int:
-    """The most positions of a source or a hypothesis."""
-    return max(room.longest, int(room.sources.max()))
-
-
-def address(tensor: Tensor) -> int:
-    """Where a tensor's numbers begin."""
-    return tensor.data_ptr()

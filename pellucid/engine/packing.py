@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pellucid.config.schema import ModelConfig
-from pellucid.model import Attention, Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward, Transformer
+from pellucid.model import Attention, Decoder, DecoderLayer, Encoder, EncoderLayer, Transformer
 from pellucid.model import Norm as ModelNorm
 
 BLOCK, LANES = 64, 16  # as in kernels.c
@@ -67,41 +67,21 @@ class Gains(NamedTuple):
     bias: Tensor
 
 
-def encoder_parts(layer: EncoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
-    """What an encoder layer multiplies by, in the order in which it does; norms come last."""
-    return {
+def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
+    """What a layer multiplies by at a step, in the order in which it does; norms come last."""
+    residuals = [layer.residual_1, layer.residual_2]
+    parts: dict[str, Affine | Gains] = {
         "qkv": joined(layer.self_attention, shape, "qkv"),
         "self_output": output(layer.self_attention, shape),
-        **feed_forward_parts(layer.feed_forward, shape),
-        "norm_1": norm(layer.residual_1.norm, shape),
-        "norm_2": norm(layer.residual_2.norm, shape),
     }
-
-
-def decoder_parts(layer: DecoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
-    """What a decoder layer multiplies by at a step, in the order in which it does; norms come last."""
-    return {
-        "qkv": joined(layer.self_attention, shape, "qkv"),
-        "self_output": output(layer.self_attention, shape),
-        "cross_query": joined(layer.cross_attention, shape, "q"),
-        "cross_output": output(layer.cross_attention, shape),
-        **feed_forward_parts(layer.feed_forward, shape),
-        "norm_1": norm(layer.residual_1.norm, shape),
-        "norm_2": norm(layer.residual_2.norm, shape),
-        "norm_3": norm(layer.residual_3.norm, shape),
-    }
-
-
-def cross_parts(layer: DecoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
-    """What makes a decoder layer's keys and values of a source."""
-    return {"cross_kv": joined(layer.cross_attention, shape, "kv")}
-
-
-def feed_forward_parts(part: FeedForward, shape: Shape) -> dict[str, Affine]:
-    """The two matrices of a feed-forward sublayer."""
-    inner = Affine(_weight(part.inner), _bias(part.inner, shape.hidden), shape.padded)
-    outer = Affine(_weight(part.outer), _bias(part.outer, shape.padded), shape.hidden)
-    return {"inner": inner, "outer": outer}
+    if isinstance(layer, DecoderLayer):
+        residuals.append(layer.residual_3)
+        parts["cross_query"] = joined(layer.cross_attention, shape, "q")
+        parts["cross_output"] = output(layer.cross_attention, shape)
+    inner, outer = layer.feed_forward.inner, layer.feed_forward.outer
+    parts["inner"] = Affine(_weight(inner), _bias(inner, shape.hidden), shape.padded)
+    parts["outer"] = Affine(_weight(outer), _bias(outer, shape.padded), shape.hidden)
+    return parts | {f"norm_{number}": norm(each.norm, shape) for number, each in enumerate(residuals, 1)}
 
 
 def logits(model: Transformer, shape: Shape) -> Affine:
@@ -111,25 +91,18 @@ def logits(model: Transformer, shape: Shape) -> Affine:
     return Affine(weight, F.pad(bias, (0, shape.vocabulary - len(bias)), value=-math.inf), shape.padded)
 
 
-def final_norm(part: nn.Module | None, shape: Shape) -> Gains:
-    """The norm after a stack, where there is one."""
-    if part is None:
-        return Gains(torch.zeros(0), torch.zeros(0))
-    return norm(cast(ModelNorm, part), shape)
-
-
 def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[str, Affine | Gains]]]:
-    """(stack, layer, its parts), in the order in which a step reads them; what is read once comes last."""
+    """(stack, layer, its parts), in the order in which a step reads them; what is read once comes last. The
+    layer -1 is what follows all of a stack."""
     decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
     for number, layer in enumerate(decoder):
-        yield "decoder", number, decoder_parts(layer, shape)
-    last = {"logits": logits(model, shape), "norm": final_norm(model.decoder.norm, shape)}
-    yield "decoder", -1, cast("dict[str, Affine | Gains]", last)
+        yield "decoder", number, layer_parts(layer, shape)
+    yield "decoder", -1, {"logits": logits(model, shape), "norm": norm(model.decoder.norm, shape)}
     for number, part in enumerate(model.encoder.layers):
-        yield "encoder", number, encoder_parts(cast(EncoderLayer, part), shape)
-    yield "encoder", -1, {"norm": final_norm(model.encoder.norm, shape)}
-    for number, layer in enumerate(decoder):
-        yield "decoder", number, cross_parts(layer, shape)
+        yield "encoder", number, layer_parts(cast(EncoderLayer, part), shape)
+    yield "encoder", -1, {"norm": norm(model.encoder.norm, shape)}
+    for number, layer in enumerate(decoder):  # what makes its keys and values of a source
+        yield "decoder", number, {"cross_kv": joined(layer.cross_attention, shape, "kv")}
 
 
 def joined(attention: Attention, shape: Shape, which: str) -> Affine:
@@ -147,8 +120,11 @@ def output(attention: Attention, shape: Shape) -> Affine:
     return Affine(weight.contiguous(), _bias(attention.output, shape.padded), shape.across)
 
 
-def norm(part: ModelNorm, shape: Shape) -> Gains:
-    """A LayerNorm's numbers, padded."""
+def norm(part: nn.Module | None, shape: Shape) -> Gains:
+    """A LayerNorm's numbers, padded; none where there is no norm."""
+    if part is None:
+        return Gains(torch.zeros(0), torch.zeros(0))
+    assert isinstance(part, ModelNorm)
     beyond = (0, shape.padded - shape.width)
     return Gains(F.pad(part.weight.detach(), beyond), F.pad(part.bias.detach(), beyond))
 

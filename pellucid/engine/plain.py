@@ -32,15 +32,15 @@ class Weights:
     @torch.no_grad()
     def __init__(self, model: Transformer) -> None:
         self.shape, self.model = Shape.of(model.config), model
+        self.norm_first = model.config.norm == "first"
         counts = {"encoder": model.config.encoder_layers, "decoder": model.config.decoder_layers}
-        self.layers: dict[str, list[dict[str, Any]]] = {
-            name: [{} for _ in range(n)] for name, n in counts.items()
+        # The parts of each layer, and at the end, which is -1, those that follow all layers.
+        self.parts: dict[str, list[dict[str, Any]]] = {
+            stack: [{} for _ in range(count + 1)] for stack, count in counts.items()
         }
-        self.last: dict[str, dict[str, Any]] = {"encoder": {}, "decoder": {}}
         for stack, number, parts in parts_of(model, self.shape):
-            place = self.last[stack] if number < 0 else self.layers[stack][number]
             for name, part in parts.items():
-                place[name] = packed(part) if isinstance(part, Affine) else part
+                self.parts[stack][number][name] = packed(part) if isinstance(part, Affine) else part
 
 
 class Session:
@@ -48,8 +48,8 @@ class Session:
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
-        length = round_up(max(room.longest, int(room.sources.max())))
-        self._positions = sinusoids(length, shape.width, torch.float32, torch.device("cpu"), shape.positions)
+        length, cpu = round_up(room.positions), torch.device("cpu")
+        self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
         self.rows = Rows.of(room)
         self._memory: dict[int, list[Tensor]] = {}  # of each place
         self._cache = torch.zeros(shape.layers, room.cells[-1], 2, shape.across, dtype=torch.float16)
@@ -65,11 +65,11 @@ class Session:
         """Compute the step of the first rows; if `whole`, with all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
-        for number, layer in enumerate(self._weights.layers["decoder"]):
+        *layers, last = self._weights.parts["decoder"]
+        for number, layer in enumerate(layers):
             x = self._look_back(x, layer, number, rows)
             x = self._look_at_source(x, layer, number, rows.place)
             x = self._feed_forward(x, layer, "norm_3")
-        last = self._weights.last["decoder"]
         logits = project(self._before(x, last["norm"]), last["logits"])
         asked = logits.gather(1, torch.as_tensor(rows.required).long().clamp(min=0)[:, None])[:, 0]
         likely = likeliest(logits, self._room.candidates, list(self._room.forbidden))
@@ -83,28 +83,24 @@ class Session:
         return F.pad(vectors, (0, shape.padded - shape.width))
 
     def _before(self, x: Tensor, gains: Gains) -> Tensor:
-        return normalise(x, gains, self._weights.shape.width) if self._norm_first else x
+        return normalise(x, gains, self._weights.shape.width) if self._weights.norm_first else x
 
     def _after(self, x: Tensor, gains: Gains) -> Tensor:
-        return x if self._norm_first else normalise(x, gains, self._weights.shape.width)
-
-    @property
-    def _norm_first(self) -> bool:
-        return self._weights.model.config.norm == "first"
+        return x if self._weights.norm_first else normalise(x, gains, self._weights.shape.width)
 
     def _read(self, ids: Sequence[int]) -> list[Tensor]:
         """The keys and values of a source for each decoder layer, M 2 A."""
         across = self._weights.shape.across
         x = self._embed("encoder", torch.tensor(ids), torch.arange(len(ids)))
-        for layer in self._weights.layers["encoder"]:
+        *layers, last = self._weights.parts["encoder"]
+        for layer in layers:
             qkv = project(self._before(x, layer["norm_1"]), layer["qkv"])
             pairs = qkv[:, across:].half().unflatten(-1, (2, across))
             context = attend(qkv[:, :across], pairs.expand(len(ids), *pairs.shape), self._weights.shape)
             x = self._after(project(context, layer["self_output"]) + x, layer["norm_1"])
             x = self._feed_forward(x, layer, "norm_2")
-        x = self._before(x, self._weights.last["encoder"]["norm"])
-        layers = self._weights.layers["decoder"]
-        return [project(x, layer["cross_kv"]).half().unflatten(-1, (2, across)) for layer in layers]
+        x, decoder = self._before(x, last["norm"]), self._weights.parts["decoder"][:-1]
+        return [project(x, layer["cross_kv"]).half().unflatten(-1, (2, across)) for layer in decoder]
 
     def _look_back(self, x: Tensor, layer: dict[str, Any], number: int, rows: Rows) -> Tensor:
         across = self._weights.shape.across
@@ -163,10 +159,8 @@ def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
     mean = (added(x_MD) / width)[:, None]
     apart = x_MD - mean
     squares = F.pad((apart * apart)[:, :width], (0, x_MD.shape[1] - width))
-    deviation = torch.from_numpy(
-        np.sqrt((added(squares) / width + Norm.epsilon).numpy())
-    )  # torch's own rounds otherwise
-    factor = 1.0 / deviation
+    variance = (added(squares) / width + Norm.epsilon).numpy()
+    factor = 1.0 / torch.from_numpy(np.sqrt(variance))  # torch's own root rounds otherwise
     return apart * factor[:, None] * gains.gain + gains.bias
 
 
@@ -205,8 +199,7 @@ def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tens
     allowed[:, forbidden] = -torch.inf
     values, ids = allowed.sort(dim=1, descending=True, stable=True)
     ids = ids[:, :count].masked_fill(values[:, :count] == -torch.inf, 0).sort(dim=1).values
-    found = allowed.gather(1, ids)
-    return found, ids.int()
+    return allowed.gather(1, ids), ids.int()
 
 
 def added(x: Tensor) -> Tensor:

@@ -56,6 +56,11 @@ class Room:
         """The most tokens of a hypothesis."""
         return int(self.limits.max())
 
+    @property
+    def positions(self) -> int:
+        """The most positions of a source or a hypothesis."""
+        return max(self.longest, int(self.sources.max()))
+
     @cached_property
     def starts(self) -> Array:
         """The first row of each place's source, and their number."""

@@ -9,7 +9,7 @@ from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
 from pellucid.interop.ctranslate2_export import against_ctranslate2
-from pellucid.interop.parity import NEAR, Parity, samples
+from pellucid.interop.parity import NEAR, samples
 from pellucid.interop.pieces import tokens_of
 from pellucid.seeing.trace import trace
 
@@ -70,7 +70,7 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Compar
 def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) -> Comparison:
     """Compare a model with one of CTranslate2, which shows no tensors: by their scores."""
     try:
-        parity: Parity = against_ctranslate2(folder, one, "float32", check=False)
+        parity = against_ctranslate2(folder, one)
     except (RuntimeError, ValueError) as error:
         raise PellucidError(f"{folder}: CTranslate2 cannot score our tokens with it: {error}.") from None
     return Comparison(names, "", parity.sentences, parity.difference)

@@ -10,6 +10,7 @@ from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationC
 from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded, without_weights
 from pellucid.interop.foreign import Foreign
+from pellucid.interop.kinds import FAMILIES
 from pellucid.interop.many_languages import read_languages
 from pellucid.interop.marian_vocabulary import read_vocabulary
 from pellucid.interop.tensors import NOT_AT_ALL, Place, order, places, take
@@ -27,22 +28,7 @@ SETTINGS = {
     "scale_embeddings": "scale_embedding",
 }
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
-# What transformers takes for what config.json leaves out.
-DEFAULTS: dict[str, Any] = dict(
-    vocab_size=58101, d_model=1024, encoder_layers=12, decoder_layers=12, encoder_ffn_dim=4096,
-    decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16, activation_function="gelu",
-    dropout=0.1, attention_dropout=0.0, activation_dropout=0.0, scale_embedding=False, pad_token_id=58100,
-    decoder_start_token_id=58100, eos_token_id=0, share_encoder_decoder_embeddings=True,
-    tie_word_embeddings=True, max_position_embeddings=1024, decoder_vocab_size=None,
-)  # fmt: skip
-# M2M100 and NLLB share the class: the norm comes first, and the positions are fairseq's.
-M2M100: dict[str, Any] = DEFAULTS | dict(
-    vocab_size=128112, activation_function="relu", attention_dropout=0.1, scale_embedding=True,
-    pad_token_id=1, decoder_start_token_id=2, eos_token_id=2, norm="first", positions="fairseq",
-)  # fmt: skip
-FAMILIES = {"marian": DEFAULTS, "m2m_100": M2M100}
-EQUAL_ON_BOTH_SIDES = ("ffn_dim", "attention_heads")
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}  # theirs, and ours
 # Settings of `generate` that change which translation comes out, with the values that change nothing.
 WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "no_repeat_ngram_size": (None, 0),
@@ -90,7 +76,7 @@ def _model_config(
 ) -> ModelConfig | None:
     """Return their shape as ours, or None where it has faults."""
     faults = []
-    for name in EQUAL_ON_BOTH_SIDES:
+    for name in ("ffn_dim", "attention_heads"):
         encoder, decoder = settings[f"encoder_{name}"], settings[f"decoder_{name}"]
         if encoder != decoder:
             faults.append(f"config.json: encoder_{name} = {encoder} and decoder_{name} = {decoder} differ.")
@@ -186,11 +172,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
     """Positions that are stored must be the sinusoids: they could have been learned."""
     for name in POSITIONS:
-        if (
-            name in foreign.shapes
-            and len(foreign.shapes[name]) == 2
-            and foreign.shapes[name][1] == model.width
-        ):
+        if foreign.shapes.get(name, ())[1:] == (model.width,):
             stored = foreign.tensor(name)
             table = sinusoids(len(stored), model.width, torch.float32, stored.device)
             if not torch.allclose(stored[:, order(model.width)], table, atol=HALF_PRECISION):

@@ -43,19 +43,17 @@ class Foreign:
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
         """Read a JSON file that holds an object; a file that is missing or damaged is a fault."""
-        path = self.folder / name
-        if optional and not path.exists():
+        if optional and not (self.folder / name).exists():
             return {}
+        content = self.bytes(name)
         try:
-            content = json.loads(path.read_bytes())
-            if isinstance(content, dict):
-                return content
-            self.faults.append(f"{name}: this is not a JSON object.")
-        except OSError as error:
-            self.faults.append(f"{name}: cannot be read: {error.strerror}.")
+            table = {} if content is None else json.loads(content)
         except (ValueError, RecursionError):
-            self.faults.append(f"{name}: this is not JSON.")
-        return {}
+            table = None
+        if not isinstance(table, dict):
+            self.faults.append(f"{name}: this is not a JSON object.")
+            return {}
+        return table
 
     def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
         """Read a JSON file of settings, without those that are null; one of the wrong kind is a fault."""

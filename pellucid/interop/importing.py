@@ -1,16 +1,21 @@
-"""Take in a model of another program: read its folder, hold it against the original, write one of ours."""
+"""Load a model folder of ours or of transformers; write one of ours from the latter, held against it."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
+from pellucid.folder.load import Loaded, load_model
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import making
-from pellucid.interop.bart_family import read_foreign
-from pellucid.interop.foreign import is_foreign, open_foreign
-from pellucid.interop.loading import describe
+from pellucid.interop.bart_family import left_out, read_foreign
+from pellucid.interop.foreign import SUPPORTED, Foreign, is_foreign, open_foreign
 from pellucid.interop.parity import Parity, against_transformers
+
+LOG = logging.getLogger("pellucid")
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,33 @@ class Conversion:
 
     def __str__(self) -> str:
         return "\n".join([f"{self.found}.", *([str(self.parity)] if self.parity else [])])
+
+
+def load_folder(
+    folder: Path, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
+) -> Loaded:
+    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what that is.
+
+    dtype: of the weights of a folder of transformers, which may be large; ours are read in float32.
+    """
+    if not is_foreign(folder):
+        return load_model(folder, device)
+    foreign = open_foreign(folder)
+    loaded = read_foreign(foreign, dtype)
+    loaded.model.to(device)
+    LOG.info("%s.", describe(foreign, loaded))
+    return loaded
+
+
+def describe(foreign: Foreign, loaded: Loaded) -> str:
+    """Say what was found in a folder of transformers, and what of it has no counterpart here."""
+    config = loaded.model.config
+    kind = SUPPORTED[str(foreign.config["model_type"])]
+    sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
+    layers = f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
+    settings = ", ".join(left_out(foreign.generation))
+    missing = f"; without {settings}, which Pellucid does not have" if settings else ""
+    return f"{foreign.folder}: {kind}, {layers}, {sizes} tokens{missing}"
 
 
 def import_model(
@@ -46,6 +78,8 @@ def import_model(
         foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded) if check else None
+    if parity:
+        parity.check(path)
     with making(out):
         save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
     return Conversion(describe(foreign, loaded), out, parity)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pellucid.config.nearest import listed
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
-from pellucid.interop.pieces import by_id, check_table
+from pellucid.interop.pieces import by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.text.renumbered import Renumbered, kind_of
-from pellucid.text.vocabulary import Vocabulary, parse
+from pellucid.text.vocabulary import Vocabulary
 
 PIECES, TABLE, ADDED, SPECIAL = (
     "sentencepiece.bpe.model", "vocab.json", "tokenizer.json", "special_tokens_map.json",
@@ -26,18 +26,13 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
     """Return the vocabulary of a folder, from the language that its tokenizer names to all of them; None
     where it has faults."""
     faults = len(foreign.faults)
-    proto, model = foreign.bytes(PIECES), None
-    try:
-        model = parse(proto, PIECES) if proto else None
-    except PellucidError as error:
-        foreign.faults.append(str(error))
+    model = read_pieces(foreign, PIECES)
     m2m100 = (foreign.folder / TABLE).exists()
     table: dict[str, int] = {}
     if m2m100:
         table = dict(foreign.json(TABLE))
     elif model is not None:
-        spoken = [model.id_to_piece(token) for token in range(3, model.get_piece_size())]
-        table = {token: place for place, token in enumerate((*FIRST, *spoken))}
+        table = {token: place for place, token in enumerate((*FIRST, *tokens_of(model)[3:]))}
     codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
     chosen = foreign.source_language
     source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
@@ -46,12 +41,7 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
         raise UsageError(f"{foreign.folder}: there is no language {chosen!r} in it. Choose one of {names}.")
     if codes and source not in codes:
         foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
-    special = {
-        "pad_id": settings["pad_token_id"],
-        "unknown_id": table.get("<unk>", 3),
-        "start_id": foreign.generation.get("decoder_start_token_id") or settings["decoder_start_token_id"],
-        "end_id": settings["eos_token_id"],
-    }
+    special = special_ids(foreign, settings, table.get("<unk>", 3))
     table |= {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}
     check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)
     if len(foreign.faults) > faults or model is None:

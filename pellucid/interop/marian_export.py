@@ -13,7 +13,7 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.bart_family import BIAS, DROPOUTS, SETTINGS
+from pellucid.interop.bart_family import ACTIVATIONS, BIAS, DROPOUTS, SETTINGS
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
 from pellucid.interop.marian_vocabulary import TABLE, TARGET_TABLE
 from pellucid.interop.pieces import tokens_of, write_sides
@@ -23,7 +23,7 @@ from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import TOKENS
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "swish"}
+OUR_ACTIVATIONS = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
 
 def write_marian(loaded: Loaded, folder: Path) -> None:
@@ -61,9 +61,8 @@ def obstacles(loaded: Loaded) -> Iterator[str]:
 
 def ids_of(model: Pieces) -> dict[str, int]:
     """Return the id of each token."""
-    if isinstance(model, Renumbered):
-        return {token: place for place, token in enumerate(model.tokens) if token is not None}
-    return {token: place for place, token in enumerate(tokens_of(model))}
+    tokens = model.tokens if isinstance(model, Renumbered) else tokens_of(model)
+    return {token: place for place, token in enumerate(tokens) if token is not None}
 
 
 def _config(loaded: Loaded) -> dict[str, Any]:
@@ -76,7 +75,7 @@ def _config(loaded: Loaded) -> dict[str, Any]:
         "decoder_vocab_size": model.target_size,
         "decoder_attention_heads": model.heads,
         "decoder_ffn_dim": model.hidden,
-        "activation_function": ACTIVATIONS[model.activation],
+        "activation_function": OUR_ACTIVATIONS[model.activation],
         "share_encoder_decoder_embeddings": model.tied and model.target_vocabulary is None,
         "max_position_embeddings": max(TOKENS, loaded.config.data.max_length, longest),
         "is_encoder_decoder": True,

@@ -51,11 +51,10 @@ class Parity:
             f"{self.difference:.1e}.{best}{cut}"
         )
 
-    def check(self, folder: Path) -> "Parity":
+    def check(self, folder: Path) -> None:
         """Raise unless the two are the same function."""
         if not self.same:
             raise PellucidError(f"{folder}: this is not the same model. {self} Report it, please.")
-        return self
 
 
 def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
@@ -87,7 +86,7 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
         return said
 
     parity = against(logits, loaded, f"transformers {transformers.__version__}")
-    return replace(parity, same_ids=cut).check(folder)
+    return replace(parity, same_ids=cut)
 
 
 @torch.no_grad()

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sentencepiece import SentencePieceProcessor
+
+from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
 from pellucid.text.renumbered import Pieces
-from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary, parse
 
 SIDES = ("source.spm", "target.spm")
 
@@ -20,6 +23,27 @@ def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
     """Write source.spm and target.spm, which cut and join text."""
     for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
         (folder / name).write_bytes(side.serialized_model_proto())
+
+
+def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
+    """Read a SentencePiece model; one that is missing or damaged is a fault."""
+    content = foreign.bytes(name)
+    try:
+        return None if content is None else parse(content, name)
+    except PellucidError as error:
+        foreign.faults.append(str(error))
+        return None
+
+
+def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:
+    """Return the special ids by our names."""
+    start = foreign.generation.get("decoder_start_token_id", settings["decoder_start_token_id"])
+    return {
+        "pad_id": settings["pad_token_id"],
+        "unknown_id": unknown,
+        "start_id": start,
+        "end_id": settings["eos_token_id"],
+    }
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:

@@ -6,7 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -17,20 +17,6 @@ from pellucid.errors import PellucidError
 KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 TOGETHER = 2**20  # numbers that are read at once
 POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetched
-
-
-class TensorFile(Protocol):
-    """An open file of tensors."""
-
-    @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shape of each tensor."""
-
-    def read(self, name: str, dtype: torch.dtype) -> Tensor:
-        """Read one tensor, as numbers of this type."""
-
-    def place(self, name: str) -> object:
-        """Return where its numbers are: two names of one tensor have the same place."""
 
 
 class Stored(NamedTuple):
@@ -62,7 +48,7 @@ class OnDisk:
         return tensor
 
     def place(self, name: str) -> object:
-        """Return the file and the place in it."""
+        """Return where its numbers are: two names of one tensor have the same place."""
         return self._path, self._stored[name]
 
 
@@ -80,6 +66,9 @@ class InMemory:
     def place(self, name: str) -> object:
         """Return the address of the first number, and the shape."""
         return self._tensors[name].data_ptr(), self.shapes[name]
+
+
+TensorFile = OnDisk | InMemory
 
 
 def open_tensors(path: Path) -> TensorFile:
@@ -117,7 +106,7 @@ def _open_pickled(path: Path) -> TensorFile:
             tensors: dict[str, Any] = torch.load(
                 path, map_location="meta" if modern else "cpu", weights_only=True
             )
-        if not isinstance(tensors, dict) or not all(type(name) is str for name in tensors):
+        if not isinstance(tensors, dict) or {*map(type, tensors)} - {str}:
             raise ValueError
         if not all(isinstance(each, Tensor) for each in tensors.values()):
             raise ValueError

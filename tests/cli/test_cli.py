@@ -80,7 +80,7 @@ def test_an_interruption_has_the_exit_code_of_its_signal(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt(*number)
 
-    monkeypatch.setattr("pellucid.data.catalog.fetch", interrupted)
+    monkeypatch.setattr("pellucid.cli.data.fetch", interrupted)
     code = 143 if number else 130
     assert pellucid("data", "multi30k-en-de") == (code, "", "pellucid: interrupted.\n")
 
@@ -127,10 +127,7 @@ def test_n_best_lines_count_from_zero(pellucid: Command, toy_model: Path) -> Non
 
 
 def test_options_reach_the_search(pellucid: Command, toy_model: Path) -> None:
-    prefixed = pellucid("translate", toy_model, "--prefix", "p p", stdin=b"a b c\n").out
-    assert prefixed.startswith("p p")
-    short = pellucid("translate", toy_model, "--max-length", 2, stdin=b"a b c d e\n").out
-    assert len(short.split()) <= 2
+    assert pellucid("translate", toy_model, "--prefix", "p p", stdin=b"a b c\n").out.startswith("p p")
     sample = "--sample", "--temperature", 3.0, "--seed"
     drawn = [pellucid("translate", toy_model, *sample, seed, stdin=b"a b c\n").out for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -156,18 +153,12 @@ def test_when_lines_arrive_changes_nothing(
         assert texts() == at_once
 
 
-def test_a_line_that_is_not_utf8_stops_with_its_number(pellucid: Command, toy_model: Path) -> None:
-    outcome = pellucid("translate", toy_model, stdin=b"a\n" * 6 + b"b \xff c\n" + b"d\n")
-    assert outcome.code == 1
-    assert outcome.out.count("\n") == 6, "the lines before it are translated"
-    assert outcome.err.startswith(
-        "pellucid: standard input:7: not UTF-8: byte 0xff at position 3 of the line."
-    )
-    assert "--bad-utf8 replace" in outcome.err
-
-
-def test_a_line_that_is_not_utf8_may_be_skipped_or_mended(pellucid: Command, toy_model: Path) -> None:
+def test_a_line_that_is_not_utf8_stops_or_is_skipped_or_mended(pellucid: Command, toy_model: Path) -> None:
     stdin = b"a b\nb \xff c\nd e\n"
+    stopped = pellucid("translate", toy_model, stdin=stdin)
+    assert stopped.code == 1 and stopped.out.count("\n") == 1, "the line before it is translated"
+    where = "pellucid: standard input:2: not UTF-8: byte 0xff at position 3 of the line."
+    assert stopped.err.startswith(where) and "--bad-utf8 replace" in stopped.err
     skipped = pellucid("translate", toy_model, "--bad-utf8", "skip", stdin=stdin)
     assert skipped.code == 0 and skipped.out.split("\n")[1] == "" and skipped.out.count("\n") == 3
     mended = pellucid("translate", toy_model, "--bad-utf8", "replace", stdin=stdin)

@@ -47,19 +47,15 @@ def pipe(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def test_any_locale_translates_utf8(toy_model: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "mon modèle हिन्दी"
+def test_any_locale_has_utf8_text_arguments_and_paths(toy_model: Path, tmp_path: Path) -> None:
+    folder, file = tmp_path / "mon modèle हिन्दी", tmp_path / "été हिन्दी.json"
     folder.symlink_to(toy_model)
     code, out, err = finish(start("translate", folder, **ASCII_ONLY), "a b c\nआप ऐ\n".encode())
     assert code == 0 and out.count("\n") == 2
     assert err.startswith("pellucid: warning: standard input:2: the model has no word 'आप'.")
-
-
-def test_any_locale_has_utf8_arguments_and_paths(toy_model: Path, tmp_path: Path) -> None:
-    file = tmp_path / "été हिन्दी.json"
-    code, out, err = finish(start("explain", toy_model, "a b", "--json", file, **ASCII_ONLY))
+    code, out, err = finish(start("explain", folder, "a b", "--json", file, **ASCII_ONLY))
     assert (code, err) == (0, f"written: {file}\n") and file.exists() and "cross_attention" in out
-    code, _, err = finish(start("explain", toy_model, "a हिन्दी b", **ASCII_ONLY))
+    code, _, err = finish(start("explain", folder, "a हिन्दी b", **ASCII_ONLY))
     assert code == 2 and err.startswith("pellucid: sentence: the model has no word 'हिन्दी'.")
 
 

@@ -83,14 +83,15 @@ def test_no_verb_changes_what_it_did_not_write(
     assert str(full / named) in outcome.err and "Traceback" not in outcome.err
 
 
-@pytest.mark.parametrize("verb", ["demo", "data"])
+@pytest.mark.parametrize(
+    ("verb", "name"), [("demo without training", "data/held-out.en-fr.tsv"), ("data", "README.txt")]
+)
 def test_nor_when_only_the_last_of_its_names_is_taken(
-    verb: str, mirror: Path, tmp_path: Path, pellucid: Command
+    verb: str, name: str, mirror: Path, tmp_path: Path, pellucid: Command
 ) -> None:
-    name = {"demo": "data/held-out.en-fr.tsv", "data": "README.txt"}[verb]
     foreign.put(tmp_path / "mine" / name)
     before = foreign.everything(tmp_path / "mine")
-    words = {"demo": ("demo", "--no-train"), "data": ("data", "toy", "--mirror", mirror)}[verb]
+    words = (mirror if word == "MIRROR" else word for word in VERBS[verb][0])
     outcome = pellucid(*words, "--out", tmp_path / "mine")
     assert outcome.code == 1
     assert f"{tmp_path / 'mine' / name} is there already, and it is another file" in outcome.err

@@ -1,6 +1,7 @@
 """The configuration: what is read, what is written back, and every error word for word."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ def config_file(folder: Path, text: str, name: str = "c.toml") -> Path:
     return path
 
 
-def test_the_example_works(tmp_path: Path) -> None:
-    config = read(config_file(tmp_path, EXAMPLE))
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["", "byte order mark"])
+def test_the_example_works(tmp_path: Path, mark: str) -> None:
+    config = read(config_file(tmp_path, mark + EXAMPLE))
     vocabulary, model, training = config.vocabulary, config.model, config.training
     assert config.data.train == ((str(tmp_path / "train.en"), str(tmp_path / "train.de")),)
     assert (vocabulary.size, vocabulary.kind, vocabulary.joint) == (8000, "unigram", True)
@@ -65,13 +67,10 @@ def test_overrides(tmp_path: Path) -> None:
     path = config_file(tmp_path, EXAMPLE)
     config = read(path, {"training.steps": 7, "model.preset": "small", "model.heads": 8})
     assert (config.training.steps, config.model.width, config.model.heads) == (7, 256, 8)
-    for wrong, message in {
-        "steps": "steps=7: a setting is named section.key, as in training.steps=500.",
-        "training.step": f'{path}: [training] has no setting "step". Did you mean "steps"?',
-    }.items():
-        with pytest.raises(UsageError) as error:
-            read(path, {wrong: 7})
-        assert str(error.value) == message
+    with pytest.raises(UsageError, match=r"steps=7: a setting is named section\.key, as in"):
+        read(path, {"steps": 7})
+    with pytest.raises(UsageError, match='has no setting "step"'):
+        read(path, {"training.step": 7})
 
 
 @pytest.mark.parametrize("given", [False, True], ids=["in the file", "on the command line"])
@@ -79,20 +78,18 @@ def test_relative_paths_are_the_files_folders_or_the_working_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a").mkdir()
+    start = tmp_path if given else tmp_path / "a"
     table = {
         "data": {"train": "x.tsv", "validation": [["v.en", "v.de"], ["/w.tsv"], ["../u.tsv"]]},
         "vocabulary": {"model": "m.model"},
         "training": {"start_from": "runs/fr"},
     }
+    (tmp_path / "a").mkdir(exist_ok=True)
+    path = config_file(tmp_path / "a", "" if given else tomli_w.dumps(table))
     overrides = {f"{section}.{key}": each for section in table for key, each in table[section].items()}
-    path, start = config_file(tmp_path / "a", "" if given else tomli_w.dumps(table)), tmp_path / "a"
-    if given:
-        start = tmp_path
     config = read(path, overrides if given else None)
-    above = str(start.parent / "u.tsv")
-    assert config.data.train == ((f"{start}/x.tsv",),)
-    assert config.data.validation == ((f"{start}/v.en", f"{start}/v.de"), ("/w.tsv",), (above,))
+    validation = ((f"{start}/v.en", f"{start}/v.de"), ("/w.tsv",), (str(start.parent / "u.tsv"),))
+    assert (config.data.train, config.data.validation) == (((f"{start}/x.tsv",),), validation)
     assert config.vocabulary.model == (f"{start}/m.model",)
     assert config.training.start_from == f"{start}/runs/fr"
 
@@ -140,7 +137,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot be read: No such file or directory. Give the path of a TOML configuration"),
+        (None, " cannot be read: No such file or directory. Give the path of a TOML configuration"),
         (b"[model]\nwidth = 4\nwidth = 6", ": this is not TOML: "),
         (b"# caf\xe9\n", ": this is not TOML: 'utf-8' codec can't decode byte 0xe9"),
         (b"[data]\ntrain = " + b"[" * 100_000, ": this is not TOML: "),
@@ -150,19 +147,13 @@ def test_unreadable_files(tmp_path: Path, content: bytes | None, message: str) -
     path = tmp_path / "c.toml"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(UsageError, match=re.escape(f"{path}{message}")):
         read(path)
-    assert str(error.value).removeprefix(str(path)).lstrip().startswith(message)
 
 
 def test_a_shape_of_too_many_parameters_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match="this shape has 83,563,407,998,976 parameters, more than 20,000,"):
         ModelConfig(width=65_536, heads=64, hidden=1_048_576, encoder_layers=256, decoder_layers=256)
-
-
-def test_a_byte_order_mark_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "notepad.toml").write_bytes(b"\xef\xbb\xbf[model]\nwidth = 64\n")
-    assert read(tmp_path / "notepad.toml").model.width == 64
 
 
 # A configuration in Python

@@ -7,27 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import table_rows
 
 from pellucid.config.schema import PRESETS, Config
+from pellucid.config.settings import plain
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text("utf-8")
 
 
 def rows(title: str, columns: int) -> list[list[str]]:
     """The rows of the tables under a heading that have so many columns, without the tables' heads."""
-    part = re.split(r"^## ", PAGE, flags=re.MULTILINE)
-    text = next(each for each in part if each.startswith(title))
-    cells = [
-        [cell.strip() for cell in line.strip("|").split(" | ")]
-        for line in text.splitlines()
-        if line[:2] == "| "
-    ]
-    return [row for row in cells if len(row) == columns and row[0].startswith("`")]
-
-
-def default_of(setting: dataclasses.Field[Any]) -> Any:
-    """As TOML would give it; lists for tuples."""
-    return list(setting.default) if isinstance(setting.default, tuple) else setting.default
+    part = next(each for each in re.split(r"^## ", PAGE, flags=re.MULTILINE) if each.startswith(title))
+    return [row for row in table_rows(part) if len(row) == columns and row[0].startswith("`")]
 
 
 @pytest.mark.parametrize("section", dataclasses.fields(Config), ids=lambda section: section.name)
@@ -36,7 +27,7 @@ def test_every_setting_with_its_default_and_choices(section: dataclasses.Field[A
     found = rows(f"[{section.name}]", 3)
     assert [name for name, _, _ in found] == [f"`{setting.name}`" for setting in settings]
     for (name, default, meaning), setting in zip(found, settings, strict=True):
-        expected = default_of(setting)
+        expected = plain(setting.default)
         stated = None if default == "unset" else tomllib.loads(f"value = {default.strip('`')}")["value"]
         assert (stated, type(stated)) == (expected, type(expected)), name
         assert len(meaning) > 5, name
@@ -45,8 +36,7 @@ def test_every_setting_with_its_default_and_choices(section: dataclasses.Field[A
 
 
 def test_every_preset() -> None:
-    head = next(line for line in PAGE.splitlines() if line.startswith("| preset |"))
-    names = [cell.strip() for cell in head.strip("|").split("|")][1:]
+    names = next(row[1:] for row in table_rows(PAGE) if row[0] == "preset")
     found = {
         name.strip("`"): dict(zip(names, map(float, row), strict=True)) for name, *row in rows("[model]", 7)
     }

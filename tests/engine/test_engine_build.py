@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.engine.library import LIBRARY
+from pellucid.engine import library
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
@@ -68,19 +69,10 @@ def test_a_system_without_kernels_is_named(tmp_path: Path) -> None:
 
 def test_what_is_shipped_is_what_python_calls() -> None:
     """The names and order of the structures' fields in kernels.c are those of library.py."""
-    from pellucid.engine import library
-
     text = SOURCE.read_text(encoding="utf-8")
     for name in ("Linear", "Norm", "Model", "Team", "Work", "Memory", "Step"):
         body = text[: text.index(f"}} {name};")].rpartition("typedef struct {")[2]
-        declarations = [line.partition("/*")[0].strip() for line in body.splitlines()]
-        fields = [
-            each.split()[-1].lstrip("*")
-            for line in declarations
-            for statement in line.split(";")
-            for each in statement.split(",")
-            if each.strip() and not each.lstrip().startswith("/*") and "*/" not in each
-        ]
+        fields = re.findall(r"(\w+)\s*[,;]", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
         assert fields == [field[0] for field in getattr(library, name)._fields_], name
 
 
@@ -92,21 +84,18 @@ def test_what_is_shipped_is_what_python_calls() -> None:
 def test_the_sanitizers_find_nothing(sanitizers: str, runtimes: tuple[str, ...], tmp_path: Path) -> None:
     """No access outside a buffer, no overflow, no shift or alignment that C leaves open; and nothing that a
     thread writes while another reads or writes it."""
-    library = tmp_path / "kernels.bin"
+    built = tmp_path / "kernels.bin"
     flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     command = ["gcc", *PLAIN_FLAGS, *flags, "-DISA=plain", "-DDISPATCH", "-shared", str(SOURCE)]
-    subprocess.run([*command, "-lm", "-o", str(library)], check=True)
-    found = [
-        subprocess.run(["gcc", f"-print-file-name=lib{name}.so"], capture_output=True, text=True, check=True)
-        for name in runtimes
-    ]
+    subprocess.run([*command, "-lm", "-o", str(built)], check=True)
+    where = [["gcc", f"-print-file-name=lib{name}.so"] for name in runtimes]
     environment = os.environ | {
-        "LD_PRELOAD": " ".join(each.stdout.strip() for each in found),
+        "LD_PRELOAD": " ".join(subprocess.check_output(each, text=True).strip() for each in where),
         "ASAN_OPTIONS": "detect_leaks=0",
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
     }
     result = subprocess.run(  # at fixed addresses, as the thread sanitizer needs them
-        ["setarch", "-R", sys.executable, "-c", UNDER_SANITIZERS, str(library)],
+        ["setarch", "-R", sys.executable, "-c", UNDER_SANITIZERS, str(built)],
         env=environment,
         capture_output=True,
         text=True,
@@ -119,4 +108,4 @@ def test_the_sanitizers_find_nothing(sanitizers: str, runtimes: tuple[str, ...],
 )
 def test_the_kernels_are_built_here() -> None:
     """Other tests of the kernels are skipped without them: a build that fails must not pass unseen."""
-    assert LIBRARY.exists(), "python hatch_build.py builds the kernels, or says why it cannot"
+    assert library.LIBRARY.exists(), "python hatch_build.py builds the kernels, or says why it cannot"

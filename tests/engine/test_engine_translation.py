@@ -171,27 +171,22 @@ print(next(stream))
     assert ended.returncode == 0 and ended.stdout and not ended.stderr
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_without_kernels_the_results_are_the_same(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [*(("none", each) for each in OPTIONS), *((kind, dict(beam=4)) for kind in library.BITS)],
+    ids=str,
+)
+def test_every_kind_of_kernels_and_none_translate_alike(
+    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = sentences(12)
-    with_kernels = said(in_int8().translate(texts, **options))
-    monkeypatch.setenv(CHOICE, "none")
-    assert said(in_int8().translate(texts, **options)) == with_kernels
-
-
-@pytest.mark.parametrize("kind", [kind for kind in library.BITS if kind != "neon"])
-def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     opened, _ = library._open(library.LIBRARY)
-    if opened is None or not library.runs(opened, kind):
+    if kind != "none" and (opened is None or not library.runs(opened, kind)):
         pytest.skip(f"no {kind} here")
-    expected = said(in_int8().translate(sentences(12), beam=4))
+    expected = said(in_int8().translate(sentences(12), **options))
     monkeypatch.setenv(CHOICE, kind)
     ours = in_int8()
-    (engine,) = ours._serving._engines
-    assert engine.kind == kind
-    assert said(ours.translate(sentences(12), beam=4)) == expected
+    assert ours._serving._engines[0].kind == kind.replace("none", "torch")
+    assert said(ours.translate(sentences(12), **options)) == expected
 
 
 def found(
@@ -203,12 +198,10 @@ def found(
     def whole(self: Engine, sources: Any, room: Room) -> EngineDecoding:
         return read(self, sources, replace(room, candidates=0) if every else room)
 
-    monkeypatch.setattr(Engine, "read", whole)
     requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3]) for n in range(10)]
-    try:
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "read", whole)
         return decode([engine], requests, Rules(2, 3, (0, 1, 2, 7), forced_end, Options(width, min_length=2)))
-    finally:
-        monkeypatch.undo()
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -221,9 +214,9 @@ def test_the_likeliest_tokens_decide_as_all_of_them(
     model = translator(seed=2, end=0.5).model
     if ties:
         with torch.no_grad():
-            assert model.decoder.projection.weight is not None and model.decoder.projection.bias is not None
-            model.decoder.projection.weight[8:] = model.decoder.projection.weight[8]
-            model.decoder.projection.bias[8:] = 1.0
+            weight, bias = model.decoder.projection.weight, model.decoder.projection.bias
+            assert weight is not None and bias is not None
+            weight[8:], bias[8:] = weight[8], 1.0
     every = found(model, width, True, monkeypatch, forced_end)
     assert found(model, width, False, monkeypatch, forced_end) == every
     assert not forced_end or all(each.finished for sentence in every for each in sentence)
@@ -262,27 +255,25 @@ def test_a_translation_while_another_thread_watches_is_the_same() -> None:
     assert seen == [0]
 
 
-def needed(rooms: Sequence[tuple[Engine, Room]]) -> int:
-    return sum(engine.room_bytes(room) for engine, room in rooms)
-
-
 def test_memory_is_limited_before_it_is_used(monkeypatch: pytest.MonkeyPatch, threads: None) -> None:
     """What a call's threads take together is within the limit, as far as single sentences are."""
-    ours, rooms, read = in_int8(), list[tuple[Engine, Room]](), Engine.read
+    ours, read, rooms, needed = in_int8(), Engine.read, list[Room](), list[int]()
 
     def noted(self: Engine, sources: Any, room: Room) -> EngineDecoding:
-        rooms.append((self, room))
+        rooms.append(room)
+        needed.append(self.room_bytes(room))
         return read(self, sources, room)
 
     monkeypatch.setattr(Engine, "read", noted)
     torch.set_num_threads(2)
     expected = said(ours.translate(sentences(100), beam=5))
-    assert needed(rooms) > 3 << 20
+    assert sum(needed) > 3 << 20
     for memory in (3, 2, 1):
         rooms.clear()
+        needed.clear()
         assert said(ours.translate(sentences(100), beam=5, memory=memory)) == expected
-        assert needed(rooms) <= memory << 20 or len(rooms[0][1].limits) == 1
-        assert (len(rooms) == 2 and len(rooms[0][1].limits) > 1) or memory == 1
+        assert sum(needed) <= memory << 20 or len(rooms[0].limits) == 1
+        assert (len(rooms) == 2 and len(rooms[0].limits) > 1) or memory == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal cannot be sent to one thread there")
@@ -374,12 +365,8 @@ def test_no_kernels_are_a_line_and_a_wrong_choice_an_error(
         Engine(translator().model)
     monkeypatch.delenv(CHOICE)
     monkeypatch.setattr(library, "LIBRARY", tmp_path / "none.bin")
-    with pytest.warns(NoKernelsWarning) as warned:
+    with pytest.warns(NoKernelsWarning, match="this installation has no compiled kernels"):
         Engine(translator().model)
-    assert str(warned[0].message) == (
-        "int8 is computed in PyTorch, with the same results but slowly: this installation has no compiled "
-        "kernels. To build the engine's kernels, install the package again."
-    )
     (tmp_path / "none.bin").write_bytes(b"not a library")
     library._open.cache_clear()
     with pytest.warns(NoKernelsWarning, match="the compiled kernels do not load"):

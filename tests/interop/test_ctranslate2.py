@@ -8,9 +8,9 @@ import pytest
 import random_translator
 import tiny
 import torch
+from random_translator import loaded
 
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.load import Loaded
 from pellucid.interop import ctranslate2_export
 from pellucid.interop.exporting import export
 from pellucid.model import sinusoids
@@ -40,10 +40,6 @@ def unlikely(translator: Translator) -> Translator:
     return translator
 
 
-def loaded(translator: Translator) -> Loaded:
-    return Loaded(translator.model, translator.vocabulary, translator.config, {"files": {}})
-
-
 @pytest.fixture(scope="module", params=OURS)
 def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     translator, out = unlikely(OURS[request.param]()), tmp_path_factory.mktemp("ct2") / "out"
@@ -53,31 +49,14 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return translator, ctranslate2.Translator(str(out), device="cpu", compute_type="float32")
 
 
-def cut(translator: Translator, count: int) -> tuple[list[str], str | None, list[list[str]]]:
-    """Sentences, their language, and their tokens."""
-    texts, model = random_translator.sentences(count), translator.vocabulary.source
-    to = "es" if len(translator.vocabulary.target_languages) > 1 else None
-    ids = [translator.vocabulary.encode_source(text, to) for text in texts]
-    return texts, to, [[model.id_to_piece(token) for token in each] for each in ids]
-
-
-def test_scores_are_those_of_score(exported: Any) -> None:
-    translator, engine = exported
-    texts, to, sources = cut(translator, 20)
-    targets, model = list(reversed(texts)), translator.vocabulary.target
-    ids = [translator.vocabulary.encode_target(text, to)[:-1] for text in targets]
-    theirs = engine.score_batch(sources, [[model.id_to_piece(token) for token in each] for each in ids])
-    for ours, their in zip(translator.score(texts, targets, to), theirs, strict=True):
-        assert ours.per_token == pytest.approx(their.log_probs, abs=1e-4)
-
-
 @pytest.mark.parametrize("beam", [1, 4])
 def test_translations_are_the_same(exported: Any, beam: int) -> None:
     translator, engine = exported
-    texts, to, sources = cut(translator, 200)
-    model = translator.vocabulary.target
+    vocabulary, texts = translator.vocabulary, random_translator.sentences(200)
+    to = "es" if len(vocabulary.target_languages) > 1 else None
+    sources = [vocabulary.encode_source(text, to) for text in texts]
     results = engine.translate_batch(
-        sources,
+        [[vocabulary.source.id_to_piece(token) for token in each] for each in sources],
         beam_size=beam,
         max_decoding_length=30,
         min_decoding_length=0,
@@ -86,12 +65,11 @@ def test_translations_are_the_same(exported: Any, beam: int) -> None:
         length_penalty=1,
     )
     ours = translator.translate(texts, to=to, beam=beam, max_length=30)
-    theirs = [[model.piece_to_id(piece) for piece in each.hypotheses[0]] for each in results]
+    theirs = [[vocabulary.target.piece_to_id(piece) for piece in each.hypotheses[0]] for each in results]
     pairs = list(zip(ours, theirs, strict=True))
     assert sum(each.hypotheses[0].token_ids == row for each, row in pairs) >= 150
-    for each, row in pairs:
-        if row[-1] == translator.vocabulary.end_id:  # ours prefers one that has ended
-            source = translator.vocabulary.encode_source(each.source, to)
+    for source, (each, row) in zip(sources, pairs, strict=True):
+        if row[-1] == vocabulary.end_id:  # ours prefers one that has ended
             random_translator.check_found(translator, [source], [each], [row])
 
 

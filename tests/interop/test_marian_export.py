@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,12 @@ import random_translator
 import tiny
 import torch
 from command import Command
-from marian_folders import model, phrases, tokenizer
+from marian_folders import change, model, opus, phrases, tokenizer
+from random_translator import loaded
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import pellucid as package
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.load import Loaded
 from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.exporting import export
 from pellucid.interop.foreign import open_foreign
@@ -27,10 +28,6 @@ OURS: dict[str, Callable[[], Translator]] = {
     "tied, three languages, no bias": lambda: tiny.translator("unigram", scale_embeddings=False),
     "two vocabularies, gelu": lambda: tiny.translator("bpe", joint=False, activation="gelu"),
 }
-
-
-def loaded(translator: Translator) -> Loaded:
-    return Loaded(translator.model, translator.vocabulary, translator.config, {"files": {}})
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -64,15 +61,11 @@ def test_taken_in_again_it_is_the_same_model(name: str, tmp_path: Path) -> None:
     target = torch.tensor([numbers.choices(range(4, config.target_size), k=5) for _ in range(3)])
     assert torch.equal(again.model(source, None, target), translator.model(source, None, target))
     assert again.config.model == config
-    assert again.vocabulary.source_tokens(source[0].tolist()) == translator.vocabulary.source_tokens(
-        source[0].tolist()
-    )
-    ours, theirs = translator.config.translation, again.config.translation
-    assert (ours.beam, ours.max_length, ours.forced_end) == (
-        theirs.beam,
-        theirs.max_length,
-        theirs.forced_end,
-    )
+    ours, theirs = (each.vocabulary.source_tokens(source[0].tolist()) for each in (translator, again))
+    assert ours == theirs
+    assert replace(again.config.translation, suppressed=()) == translator.config.translation
+    change(tmp_path / "marian" / "generation_config.json", decoder_start_token_id=config.pad_id)
+    assert read_foreign(open_foreign(tmp_path / "marian")).vocabulary.start_id == config.pad_id
 
 
 def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path) -> None:
@@ -107,9 +100,7 @@ def test_what_marian_cannot_express_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_verbs_take_a_folder_of_transformers_directly(tmp_path: Path, pellucid: Command) -> None:
-    theirs = tmp_path / "opus"
-    theirs.mkdir()
-    model(theirs, tokenizer(theirs), generation={"no_repeat_ngram_size": 3})
+    theirs = opus(tmp_path / "opus", generation={"no_repeat_ngram_size": 3})
     text = phrases("en", 1)[0]
     said = pellucid("translate", theirs, stdin=f"{text}\n".encode())
     assert said.code == 0 and said.out.count("\n") == 1
