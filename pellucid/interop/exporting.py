@@ -3,9 +3,8 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from pellucid.errors import Setting, UsageError
@@ -15,7 +14,7 @@ from pellucid.interop.ctranslate2_export import NEAR_IN, against_ctranslate2, wr
 from pellucid.interop.importing import Conversion, refuse_used
 from pellucid.interop.marian_export import write_marian
 from pellucid.interop.onnx_export import against_onnx, write_onnx
-from pellucid.interop.parity import Parity, against_transformers
+from pellucid.interop.parity import against_transformers
 
 PROGRAMS = {
     "huggingface": "a MarianMT folder, for AutoModelForSeq2SeqLM and MarianTokenizer",
@@ -50,18 +49,16 @@ def export(
         raise UsageError("{}: only onnx shows tensors. Leave it out.", Setting("see", tuple(see)))
     out = Path(out)
     refuse_used(out)
-    programs: dict[str, tuple[Callable[..., None], Callable[..., Parity | None]]] = {
-        "huggingface": (write_marian, against_transformers),
-        "ctranslate2": (
-            partial(write_ctranslate2, quantization=quantization),
-            partial(against_ctranslate2, quantization=quantization),
-        ),
-        "onnx": (partial(write_onnx, see=see), against_onnx),
-    }
-    write, compare = programs[program]
     with _whole(out) as part:
-        write(loaded, part)
-        parity = compare(part, loaded) if check else None
+        if program == "huggingface":
+            write_marian(loaded, part)
+            parity = against_transformers(part, loaded) if check else None
+        elif program == "ctranslate2":
+            write_ctranslate2(loaded, part, quantization)
+            parity = against_ctranslate2(part, loaded, quantization) if check else None
+        else:
+            write_onnx(loaded, part, see)
+            parity = against_onnx(part, loaded) if check else None
         if parity:
             parity.check(out)
     return Conversion(f"{out}: {PROGRAMS[program]}", out, parity)

@@ -66,19 +66,19 @@ def said(translations: Sequence[Translation]) -> list[Any]:
 def test_a_result_depends_on_the_sentence_alone(
     precision: str, options: dict[str, Any], threads: None
 ) -> None:
-    """200 sentences of 1 to 80 tokens alone, together, permuted, with other neighbours, in small batches, in
-    little memory, on one thread and on two: ==."""
-    ours, numbers = in_int8(precision=precision), random.Random(4)
+    """Sentences of 1 to 80 tokens alone, together, permuted, with other neighbours, in small
+    batches, in little memory, on one thread and on two: ==."""
+    ours, numbers, count = in_int8(precision=precision), random.Random(4), 200 if precision == "int8" else 80
     size = ours.model.config.vocabulary
-    sources = [[*numbers.choices(range(4, size), k=n % 80), ours.vocabulary.end_id] for n in range(200)]
+    sources = [[*numbers.choices(range(4, size), k=n % 80), ours.vocabulary.end_id] for n in range(count)]
     torch.set_num_threads(1)
     together = said(ours.translate_ids(sources, **options))
-    assert len({str(each) for each in together}) > 150
+    assert len({str(each) for each in together}) > 0.75 * count
     permuted = said(ours.translate_ids(sources[::-1], **options))[::-1]
     others = [[*numbers.choices(range(4, size), k=30), ours.vocabulary.end_id] for _ in range(30)]
-    neighbours = said(ours.translate_ids(sources[:90] + others, **options))[:90]
+    neighbours = said(ours.translate_ids(sources[:60] + others, **options))[:60]
     alone = said([ours.translate_ids([each], **options)[0] for each in sources])
-    assert together == permuted == alone and together[:90] == neighbours
+    assert together == permuted == alone and together[:60] == neighbours
     for threads_now, some in ((1, dict(batch_tokens=50)), (1, dict(memory=3)), (2, {}), (2, dict(memory=3))):
         torch.set_num_threads(threads_now)
         assert said(ours.translate_ids(sources, **options, **some)) == together
