@@ -2,6 +2,7 @@
 caller's."""
 
 import os
+import queue
 import signal
 import threading
 from collections.abc import Callable
@@ -72,17 +73,17 @@ def test_while_the_vocabulary_is_learned_it_is_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """SentencePiece runs in another thread, and cannot be interrupted itself."""
-    heard, answered, write = list[bool](), threading.Event(), os.write
+    heard, answered, write = queue.Queue[bool](), threading.Event(), os.write
     monkeypatch.setattr(os, "write", lambda *what: (write(*what), answered.set()))
 
     def learn(**_: Any) -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        heard.append(answered.wait(60))  # before the vocabulary is learned
+        heard.put(answered.wait(60))  # before the vocabulary is learned
 
     monkeypatch.setattr(vocabulary_training.SentencePieceTrainer, "train", learn)
     with pytest.raises(KeyboardInterrupt):
         pellucid.train(short_runs.config(tmp_path / "data"), tmp_path / "run", show=False)
-    assert heard == [True] and capfd.readouterr().err == NOTHING
+    assert heard.get(timeout=60) and capfd.readouterr().err == NOTHING
 
 
 def test_a_signal_at_the_end_in_the_middle_of_a_line_waits_for_the_end_of_both(
