@@ -40,6 +40,9 @@ SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, s
   .filter(([box]) => box.height < (matchMedia("(min-width: 901px) and (pointer: fine)").matches ? 24 : 44))
   .map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
 
+# Two frames after a key: what it asked for has begun by then.
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+
 SPECIAL = {"<s>": "START", "</s>": "END", "<pad>": "PAD", ">>hi<<": "to Hindi", ">>es<<": "to Spanish"}
 
 
@@ -80,7 +83,7 @@ class Opened:
         """Press these keys, one after the other."""
         for key in keys:
             self.page.keyboard.press(key)
-            self.page.wait_for_timeout(60)
+            self.page.evaluate(DRAWN)
             self.settle()
 
     def click(self, selector: str) -> None:

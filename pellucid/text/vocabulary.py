@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
@@ -73,7 +74,7 @@ class Vocabulary:
         """Return the special ids by their names in ModelConfig."""
         return _ids(self.target)
 
-    @property
+    @cached_property  # asked for every line of a corpus
     def target_languages(self) -> tuple[str, ...]:
         """Return the languages to choose from, each once, in the order of the corpora."""
         return targets_of(self.languages)

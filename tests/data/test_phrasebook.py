@@ -70,6 +70,7 @@ def test_texts_are_clean() -> None:
     assert all("'" not in phrase.source for phrase in PHRASES if phrase.source_language == "en")
 
 
+@pytest.mark.slow  # 20 seconds, and only a change of the grammar can fail it
 def test_the_packages_file_and_the_page_are_what_the_grammar_writes() -> None:
     packed, remedy = ROOT / "pellucid" / "data" / "phrasebook.tsv.gz", "run python -m tools.phrasebook"
     assert gzip.decompress(packed.read_bytes()).decode() == table(SEED), remedy

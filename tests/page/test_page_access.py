@@ -25,9 +25,9 @@ VIEWS = [
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_axe_finds_nothing(browser: Any, demo_path: Path, width: int, height: int) -> None:
+def test_axe_finds_nothing(browser: Any, path: Path, width: int, height: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    with opened_page(browser, demo_path, "", width, height, bypass_csp=True) as opened:
+    with opened_page(browser, path, "", width, height, bypass_csp=True) as opened:
         for address in VIEWS:
             opened.go(address)
             found = axe.run(opened.page).response

@@ -149,8 +149,8 @@ QUIET = ("ignore:.*lru_cache.*:UserWarning", "ignore:The .grad attribute:UserWar
 
 @pytest.mark.filterwarnings(*QUIET)
 def test_the_graph_of_a_compiled_model_has_no_operation_for_seeing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The graph of the loss, six layers in each stack, is the one that is there without any `see`."""
-    model = small_model(encoder_layers=6, decoder_layers=6)
+    """The graph of the loss, two layers in each stack, is the one that is there without any `see`."""
+    model = small_model(encoder_layers=2, decoder_layers=2)
 
     def loss() -> Tensor:
         logits = model(SOURCE, None, TARGET)
@@ -170,7 +170,7 @@ def test_the_graph_of_a_compiled_model_has_no_operation_for_seeing(monkeypatch: 
     with_see = operations()
     monkeypatch.setattr(Part, "see", lambda self, name_axes, tensor: tensor)
     without_see = operations()
-    assert sum("linear" in name for name in with_see) == 6 * 6 + 6 * 10 + 1, "not the whole model"
+    assert sum("linear" in name for name in with_see) == 2 * 6 + 2 * 10 + 1, "not the whole model"
     assert with_see == without_see
 
 

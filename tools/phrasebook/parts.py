@@ -65,7 +65,8 @@ class _Remaining:
         self.numbers = {
             number: digest(f"{seed} {meaning.text('en')}") for number, meaning in enumerate(meanings())
         }
-        self.fixed = {number for number, meaning in enumerate(meanings()) if meaning in set(always())}
+        fixed = set(always())
+        self.fixed = {number for number, meaning in enumerate(meanings()) if meaning in fixed}
 
     def take(self, how_many: int, with_neighbours: bool = False) -> tuple[set[int], set[int]]:
         """The first meanings that can be spared, in the seed's order, and neighbours that leave too."""
