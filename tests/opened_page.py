@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 # The contrast of each text with what is behind it; a text on a picture has none of its own.
 CONTRAST = """() => {
@@ -43,6 +44,8 @@ SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, s
 # Two frames after a key: what it asked for has begun by then.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 
+_KEPT = WeakKeyDictionary[Any, dict[str, Any]]()  # pages by their settings, for each browser
+
 SPECIAL = {"<s>": "START", "</s>": "END", "<pad>": "PAD", ">>hi<<": "to Hindi", ">>es<<": "to Spanish"}
 
 
@@ -54,13 +57,25 @@ def named(tokens: Iterable[str]) -> list[str]:
 class Opened:
     """A page in the browser; its methods wait until the page has drawn what they asked for."""
 
-    def __init__(self, context: Any, address: str) -> None:
-        self.page, self.complaints, self.requests = context.new_page(), [], []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+    def __init__(self, page: Any, address: str) -> None:
+        self.page, self.complaints, self.requests = page, list[str](), list[str]()
+        self._listeners = {
+            "console": lambda message: self.complaints.append(message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)
         self.page.goto(address)
         self.settle()
+
+    def leave(self) -> None:
+        """Leave the browser's page empty for the next test."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.emulate_media(media="null")
+        self.page.mouse.move(0, 0)
+        self.page.goto("about:blank")
 
     def settle(self) -> None:
         """Wait until the view of the address is drawn."""
@@ -139,11 +154,17 @@ class Opened:
 def opened_page(
     browser: Any, path: Path, address: str = "", width: int = 1440, height: int = 900, **context: Any
 ) -> Iterator[Opened]:
-    """Open a page offline; what it complains of, or asks the network for, fails the test."""
-    settings = {"viewport": {"width": width, "height": height}, "offline": True, "reduced_motion": "reduce"}
-    opened_context = browser.new_context(**settings | context)
-    opened = Opened(opened_context, path.as_uri() + address)
+    """Open a page offline; what it complains of, or asks the network for, fails the test.
+
+    The next test with these settings goes on in the same page of the browser, which has read the script then.
+    """
+    size, kept = {"width": width, "height": height}, _KEPT.setdefault(browser, {})
+    settings = {"offline": True, "reduced_motion": "reduce"} | context
+    page = kept.pop(str(settings), None) or browser.new_context(**settings).new_page()
+    page.set_viewport_size(size)
+    opened = Opened(page, path.as_uri() + address)
     yield opened
-    opened_context.close()
+    opened.leave()
+    kept[str(settings)] = page
     assert opened.complaints == []
     assert {request.partition("#")[0] for request in opened.requests} == {path.as_uri()}
