@@ -57,6 +57,7 @@ def test_only_the_mask_is_another() -> None:
     assert torch.allclose(other, models[1](source, mask, padded)[:, :3], atol=1e-5)
 
 
+@pytest.mark.slow  # as long as 100 others, and only another phrasebook can fail it
 def test_the_demo_s_corpus_is_the_demo_s() -> None:
     corpus = demo_corpus({"training.batch_tokens": 128, "model.width": 16, "model.hidden": 16})
     assert corpus.config.model.vocabulary == pellucid.load("demo", "cpu").model.config.vocabulary
