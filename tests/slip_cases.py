@@ -21,6 +21,13 @@ def heads(matrix: Any) -> Any:
     return np.stack([matrix[:, :2], matrix[:, 2:]])
 
 
+def written(matrix: Any, digits: int = 3) -> Any:
+    """Rounded and as text, as somebody copies it."""
+    if np.ndim(matrix) == 0:
+        return "−∞" if math.isinf(matrix) else f"{matrix:.{digits}f}"
+    return [written(part, digits) for part in matrix]
+
+
 def softmax(scores: Any) -> Any:
     powers = np.exp(scores)
     return powers / powers.sum(-1, keepdims=True)
@@ -105,11 +112,13 @@ HARDLY_CLAIMED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"scaled_scores": [[1.0, 2.0], [3.0, 4.0]], "mask": "causal"},
         {"masked_scores": [["1.0", "2.0"], ["3.0", "…"]]},
     ),
+    (TWO_HEADS, {"scaled_scores": written(np.where(np.arange(18).reshape(2, 3, 3) == 15, 7.0, SCALED))}),
+    (  # not every score is known
+        {"scores": [[math.nan, 1.0], [2.0, 3.0]], "mask": "causal", "scale": 2},
+        {"weights": [["0.500", "0.500"], ["0.9", "0.2"]]},
+    ),
+    (  # 0.9 / 2 is 0.45 and the softmax 0.4502: "0.4" does not tell which of the two it was
+        {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"},
+        {"weights": [["1.0", "0.0"], ["0.4", "0.6"]]},
+    ),
 ]
-
-
-def written(matrix: Any, digits: int = 3) -> Any:
-    """Rounded and as text, as somebody copies it."""
-    if np.ndim(matrix) == 0:
-        return "−∞" if math.isinf(matrix) else f"{matrix:.{digits}f}"
-    return [written(part, digits) for part in matrix]

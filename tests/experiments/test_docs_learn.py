@@ -16,21 +16,11 @@ IDS = [path.stem for path in CHAPTERS]
 __all__ = ["eighty_columns"]
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=IDS)
-@pytest.mark.usefixtures("eighty_columns")
-def test_every_block_runs(path: Path, pellucid: Command) -> None:
-    run_blocks(path, pellucid, is_slow=False)
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("is_slow", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("path", CHAPTERS, ids=IDS)
 @pytest.mark.usefixtures("eighty_columns")
-def test_every_slow_block_runs(path: Path, pellucid: Command) -> None:
-    run_blocks(path, pellucid, is_slow=True)
-
-
-def run_blocks(path: Path, pellucid: Command, is_slow: bool) -> None:
+def test_every_block_runs(path: Path, is_slow: bool, pellucid: Command) -> None:
     """Commands with what they print, and Python in one namespace; of the slow ones only those."""
     printed, names = "", {"__name__": path.stem}
     for block in blocks(path):

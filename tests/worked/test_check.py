@@ -246,11 +246,8 @@ def reasons(arguments: dict[str, Any], claims: dict[str, Any]) -> list[str | Non
     return [cell.rule for cell in cells if cell.verdict == "wrong" and cell.name == list(claims)[-1]]
 
 
-def test_a_right_line_and_a_typing_error_are_no_slips() -> None:
+def test_a_right_line_has_no_reasons() -> None:
     assert reasons(TWO_HEADS, {"scaled_scores": written(SCALED), "weights": written(WEIGHTS)}) == []
-    mistyped = written(SCALED)
-    mistyped[1][2][0] = "7.000"
-    assert reasons(TWO_HEADS, {"scaled_scores": mistyped}) == [None]
 
 
 def test_a_slip_is_judged_from_the_lines_as_claimed() -> None:
@@ -260,9 +257,11 @@ def test_a_slip_is_judged_from_the_lines_as_claimed() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "claims"), HARDLY_CLAIMED)
-def test_one_wrong_cell_may_be_a_typing_error(arguments: dict[str, Any], claims: dict[str, Any]) -> None:
-    (reason,) = reasons(arguments, claims)
-    assert "gives this" not in (reason or "")
+def test_what_more_than_one_mistake_explains_is_no_slip(
+    arguments: dict[str, Any], claims: dict[str, Any]
+) -> None:
+    found = reasons(arguments, claims)
+    assert found and all("gives this" not in (reason or "") for reason in found)
 
 
 def test_one_wrong_cell_is_a_slip_where_no_other_can_be_wrong() -> None:
@@ -271,15 +270,6 @@ def test_one_wrong_cell_is_a_slip_where_no_other_can_be_wrong() -> None:
     assert rule and rule.startswith(
         "leaving the mask out or a mask that leaves the next token open gives this"
     )
-
-
-def test_what_is_not_known_and_what_rounding_alone_tells_apart_give_no_slip() -> None:
-    unknown = {"scores": [[math.nan, 1.0], [2.0, 3.0]], "mask": "causal", "scale": 2}
-    found = reasons(unknown, {"weights": [["0.500", "0.500"], ["0.9", "0.2"]]})
-    assert found and all("gives this" not in (rule or "") for rule in found)
-    # 0.9 / 2 is 0.45 and the softmax 0.4502: "0.4" does not tell which of the two it was.
-    known = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
-    assert reasons(known, {"weights": [["1.0", "0.0"], ["0.4", "0.6"]]}) == [None, None]
 
 
 def test_formulas_are_names_numbers_and_known_functions() -> None:
