@@ -1,6 +1,7 @@
 """pellucid exercise: the course's exercises, asked and checked."""
 
 import argparse
+from itertools import groupby
 
 from pellucid import exercises
 from pellucid.cli.lines import put
@@ -14,7 +15,7 @@ PREFIX = "pellucid: "  # that an error has on its first line
 def run(arguments: argparse.Namespace) -> None:
     """Print the question, or the verdict on an answer."""
     if arguments.list:
-        for chapter, found in exercises.chapters().items():
+        for chapter, found in groupby(exercises.exercises().values(), lambda each: each.chapter):
             put([f"docs/learn/{chapter}.md", *(f"    {each.name:28}{each.about}" for each in found)])
         return
     if arguments.answer and arguments.solve:

@@ -72,14 +72,6 @@ def exercises() -> dict[str, Exercise]:
     return {table["name"]: Exercise(**table) for table in tomllib.loads(text)["exercise"]}
 
 
-def chapters() -> dict[str, list[Exercise]]:
-    """Return the exercises of each chapter, in the order of the course."""
-    found: dict[str, list[Exercise]] = {}
-    for each in exercises().values():
-        found.setdefault(each.chapter, []).append(each)
-    return found
-
-
 def exercise(name: str) -> Exercise:
     """Return the exercise of this name."""
     known = exercises()

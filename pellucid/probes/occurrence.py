@@ -18,12 +18,7 @@ class Occurrence:
     tokens: list[str]  # of the word
     words: list[Word]  # all words of the sentence, with the special tokens
     places: tuple[int, ...]  # the positions of the word's tokens
-
-    @property
-    def number(self) -> int:
-        """Which word of the sentence it is, counted from 0 without special tokens, as alignments count."""
-        plain = [word for word in self.words if not word.special]
-        return next(n for n, word in enumerate(plain) if set(self.places) <= set(word.places))
+    number: int  # which word it is, counted from 0 without special tokens, as alignments count
 
 
 def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str) -> Occurrence:
@@ -31,10 +26,11 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
     wanted, ids = bare(word), list(source_of(text, to, vocabulary).ids)
     tokens = vocabulary.source_tokens(ids)
     words = words_of(ids, tokens, vocabulary)
+    plain = [each for each in words if not each.special]
     # An unknown character beside a word ("bank🙂") does not belong to it.
-    same = [each for each in words if not each.special and bare(each.text.replace("<unk>", " ")) == wanted]
+    same = [n for n, each in enumerate(plain) if bare(each.text.replace("<unk>", " ")) == wanted]
     if not same:
-        listed = ", ".join(each.text for each in words if not each.special)
+        listed = ", ".join(each.text for each in plain)
         raise UsageError(
             f"{word!r} is not a word of the {side} sentence, {visible(text)!r}. Its words: {listed}. Give "
             "one that both sentences have."
@@ -43,9 +39,9 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
         raise UsageError(
             f"{word!r} stands {len(same)} times in the {side} sentence. Give one that has the word once."
         )
-    places = _without_punctuation(same[0], tokens, wanted)
+    places = _without_punctuation(plain[same[0]], tokens, wanted)
     own = [tokens[place] for place in places]
-    return Occurrence(spell(own), text, ids, own, words, places)
+    return Occurrence(spell(own), text, ids, own, words, places, same[0])
 
 
 def bare(text: str) -> str:

@@ -25,9 +25,8 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
     parts: list[Part] = []
     pairs = zip((comparison.first, comparison.second), comparison.renderings, strict=True)
     for which, (occurrence, rendering) in zip(("first ", "second"), pairs, strict=True):
-        plain = [word for word in occurrence.words if not word.special]
-        compared = [set(occurrence.places) <= set(word.places) for word in plain]
-        marked = [f"[{word.text}]" if same else word.text for word, same in zip(plain, compared, strict=True)]
+        marked = [word.text for word in occurrence.words if not word.special]
+        marked[occurrence.number] = f"[{marked[occurrence.number]}]"
         aligned = " ".join(rendering.words) or "no word of it"
         translated = f"{rendering.text}  ({occurrence.word}: {aligned})"
         parts.append(f"{which}  {' '.join(marked)}  →  {translated}")

@@ -14,20 +14,24 @@ from pellucid.worked.stages import Start
 
 Place = tuple[int, int, int]  # head, row, column
 Stages = Mapping[str, Tensor]  # H × rows × columns
+Rule = tuple[Tensor, str, *tuple[Tensor, ...]]  # which cells break it, its words, and a matrix for each number among them
 
 
 def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
     """Return the rules that a claimed stage breaks, by cell. `used` holds the earlier stages, `halves` the
     largest rounding error of their numbers. A claim of a wrong shape breaks no rule here."""
-    rules: Iterator[tuple[Place, str]] = iter(())
+    rules: Iterator[Rule] = iter(())
     fits = name not in used or claim.numbers.shape == used[name].shape
     if name == "weights" and fits:
         rules = _of_weights(claim, used.get("masked_scores"), halves.get("masked_scores"))
     elif name == "context" and fits and "values" in used:
         rules = _of_context(claim, used, halves["values"])
     found: dict[Place, list[str]] = {}
-    for place, rule in rules:
-        found.setdefault(place, []).append(rule)
+    for is_broken, rule, *numbers in rules:
+        for head, row, column in is_broken.nonzero().tolist():
+            place = head, row, column
+            told = rule.format(*(_six_digits(each[place]) for each in numbers))
+            found.setdefault(place, []).append(told)
     return found
 
 
@@ -70,12 +74,11 @@ def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
     return bounds[0].masked_fill(hidden, 0.0), bounds[1].masked_fill(hidden, 0.0)
 
 
-def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> Iterator[tuple[Place, str]]:
+def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> Iterator[Rule]:
     numbers, halves = claim.numbers, claim.halves
-    total = numbers.sum(-1)
-    for head, row in ((total - 1).abs() > halves.sum(-1) + EXACT).nonzero().tolist():
-        rule = f"a row of weights sums to 1, this one to {_six_digits(total[head, row])}"
-        yield from (((head, row, column), rule) for column in range(numbers.shape[-1]))
+    total = numbers.sum(-1, keepdim=True).expand_as(numbers)
+    is_off = (total - 1).abs() > halves.sum(-1, keepdim=True) + EXACT
+    yield is_off, "a row of weights sums to 1, this one to {}", total
     if scores is None or moved is None:
         return
     hidden = scores == -math.inf
@@ -83,12 +86,9 @@ def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> It
     larger = _of_pairs(scores, -scores) > _of_pairs(moved, moved) + EXACT
     smaller = _of_pairs(-numbers, numbers) > _of_pairs(halves, halves) + EXACT
     pairs = larger & smaller & ~hidden[..., None, :]
-    for is_broken, rule in (
-        (hidden & (numbers != 0), "masked weights are exactly 0"),
-        (pairs.any(-1) | pairs.any(-2), "a larger score never has a smaller weight"),
-        (_unlike_rows(claim, scores, moved), "equal score differences give equal rows"),
-    ):
-        yield from (((head, row, column), rule) for head, row, column in is_broken.nonzero().tolist())
+    yield hidden & (numbers != 0), "masked weights are exactly 0"
+    yield pairs.any(-1) | pairs.any(-2), "a larger score never has a smaller weight"
+    yield _unlike_rows(claim, scores, moved), "equal score differences give equal rows"
 
 
 def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
     return ((apart > slack) & is_same[..., None]).any(2)
 
 
-def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[tuple[Place, str]]:
+def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[Rule]:
     numbers, values = claim.numbers, used["values"][:, None]
     scores = used.get("masked_scores", used["weights"])
     seen = (scores != -math.inf)[..., None]  # head, row, key, 1
@@ -111,12 +111,11 @@ def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[tuple[Pla
     high = torch.where(seen, values, -math.inf).amax(2)
     slack = claim.halves + torch.where(seen, moved[:, None], 0.0).amax(2) + EXACT
     is_outside = ((numbers < low - slack) | (numbers > high + slack)) & seen.any(2)
-    for head, row, column in is_outside.nonzero().tolist():
-        place = (head, row, column)
-        if row == 0 and seen[head, 0, :, 0].nonzero().tolist() == [[0]] and seen.shape[2] > 1:
-            yield place, "the first row of a causal context is the first value row"
-        span = f"{_six_digits(low[place])} to {_six_digits(high[place])}"
-        yield place, f"a context lies within the range of its values, here {span}"
+    if seen.shape[2] > 1:
+        sees_first = seen[:, :1, 0] & (seen[:, :1].sum(2) == 1)  # the first row, and nothing else
+        first_row = is_outside[:, :1] & sees_first
+        yield first_row, "the first row of a causal context is the first value row"
+    yield is_outside, "a context lies within the range of its values, here {} to {}", low, high
 
 
 def _of_pairs(rows: Tensor, columns: Tensor) -> Tensor:
