@@ -14,7 +14,8 @@ from pellucid.worked.stages import Start
 
 Place = tuple[int, int, int]  # head, row, column
 Stages = Mapping[str, Tensor]  # H × rows × columns
-Rule = tuple[Tensor, str, *tuple[Tensor, ...]]  # which cells break it, its words, and a matrix for each number among them
+# Which cells break it, its words, and a matrix for each number among them.
+Rule = tuple[Tensor, str, *tuple[Tensor, ...]]
 
 
 def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:

@@ -1,11 +1,9 @@
 """A corpus that a small model learns in seconds, for experiments that train."""
 
 import random
-from typing import Any
 
 import toy
 
-from pellucid.config.schema import Config
 from pellucid.config.toml_file import from_table
 from pellucid.data.corpus import Pair
 from pellucid.experiments.corpus import Corpus, corpus_of
@@ -15,22 +13,16 @@ from pellucid.experiments.corpus import Corpus, corpus_of
 LETTERS, RANDOM = "abcdefgh", ("x", "y")
 
 
-def config(**training: Any) -> Config:
-    settings: dict[str, Any] = {
+CONFIG = from_table(
+    {
         "vocabulary": {"kind": "word", "size": 40},
-        "model": {
-            "width": 32,
-            "heads": 4,
-            "hidden": 64,
-            "encoder_layers": 1,
-            "decoder_layers": 1,
-            "dropout": 0.0,
+        "model": {"width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0},
+        "training": {
+            "batch_tokens": 512, "peak_rate": 0.01, "warmup_steps": 50, "precision": "fp32", "label_smoothing": 0.0
         },
-        "training": {"batch_tokens": 512, "peak_rate": 0.01, "warmup_steps": 50, "precision": "fp32"},
         "translation": {"max_length": 20},
     }
-    settings["training"] |= {"label_smoothing": 0.0, **training}
-    return from_table(settings)
+)  # fmt: skip
 
 
 def sentences(count: int, seed: int) -> list[Pair]:
@@ -42,5 +34,5 @@ def sentences(count: int, seed: int) -> list[Pair]:
     ]
 
 
-def lessons(**training: Any) -> Corpus:
-    return corpus_of(config(**training), sentences(1500, 1), sentences(60, 2), sentences(60, 3))
+def lessons(training: int = 1500, others: int = 60) -> Corpus:
+    return corpus_of(CONFIG, sentences(training, 1), sentences(others, 2), sentences(others, 3))

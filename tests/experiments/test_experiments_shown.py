@@ -12,12 +12,11 @@ import tiny
 from command import Command
 from matplotlib.figure import Figure
 from rich.cells import cell_len
-from short_corpus import config, sentences
+from short_corpus import lessons
 
 from pellucid import experiments
 from pellucid.errors import UsageError
 from pellucid.experiments import experiment, leakage
-from pellucid.experiments.corpus import corpus_of
 from pellucid.experiments.result import Result, Table, lines
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import refuse_foreign
@@ -34,7 +33,7 @@ QUICK: dict[str, dict[str, Any]] = {
 
 def run(name: str) -> Result:
     if name == "leakage":  # on a smaller corpus than the demo's
-        return leakage.compare(corpus_of(config(), sentences(40, 1), sentences(4, 2), sentences(4, 3)), 2)
+        return leakage.compare(lessons(40, 4), 2)
     inputs = {"explanation": (T, TEXT, "hi"), "translator": (T,), "nothing": ()}
     return experiment(name, *inputs[experiments.needs(name)], **QUICK.get(name, {}))
 
