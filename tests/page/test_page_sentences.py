@@ -16,11 +16,9 @@ from browser import chromium
 from engine_page import engine_page, error_of
 
 import pellucid
-from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, TranslationConfig, VocabularyConfig
 from pellucid.data import phrasebook
 from pellucid.errors import UsageError
-from pellucid.model import Transformer
-from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
@@ -85,10 +83,7 @@ def random_model(
     ]
     words = VocabularyConfig(kind=kind, size=size, normalization=normalization, **settings)
     to = ["fr", "es"] * 75 if data.languages else None
-    vocabulary = train_vocabulary(lines, lines, words, data, to)
-    shape = dict(width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
-    model = Transformer(ModelConfig(vocabulary=vocabulary.source_size, **shape)).eval()  # type: ignore[arg-type]
-    return Translator(model, vocabulary, Config(data=data, vocabulary=words, model=model.config))
+    return tiny.untrained(lines, lines, Config(data, words), to, width=16, hidden=32, decoder_layers=1)
 
 
 VOCABULARIES = {
