@@ -57,6 +57,12 @@ def typed(start: str, given: dict[str, Any], claims: dict[str, Any] | None = Non
     return {"start": start, **texts}
 
 
+def worked(script: Any, form: dict[str, str]) -> Any:
+    """What the page makes of one form."""
+    (seen,) = script.evaluate(WORKED, [form])
+    return seen
+
+
 def assert_same(seen: dict[str, Any], of: Example) -> None:
     """The page judges a table as Python does: numbers, verdicts, the first wrong stage, and what was done."""
     report = of.report()
@@ -115,7 +121,7 @@ def test_the_page_judges_as_python_does(script: Any) -> None:
     verdicts = {cell.verdict for each in drawn for cell in each.report().cells}
     assert verdicts == {"right", "follows", "wrong", "not derivable"}
     whole = Example("whole", {"scores": [[2.0, 4.0]]}, claims={"scores": [["2", "3"]]})
-    (seen,) = script.evaluate(WORKED, [as_form(whole)])
+    seen = worked(script, as_form(whole))
     assert [cell["verdict"] for cell in seen["cells"]] == ["right", "wrong"]
 
 
@@ -127,13 +133,12 @@ def test_the_page_refuses_what_python_refuses(script: Any) -> None:
     ):
         with pytest.raises(UsageError) as error:
             attention(**given, heads=heads)
-        form = typed("anything", given) | ({"heads": str(heads)} if heads else {})
-        (seen,) = script.evaluate(WORKED, [form])
+        seen = worked(script, typed("anything", given) | ({"heads": str(heads)} if heads else {}))
         assert seen["error"].split(":")[0] == str(error.value).split(":")[0]
     crossed = {"queries": [[1.0]], "keys": [[1.0], [2.0]]}
     with pytest.raises(UsageError) as error:
         attention(**crossed, mask="causal")
-    (seen,) = script.evaluate(WORKED, [typed("queries", crossed) | {"masking": "causal"}])
+    seen = worked(script, typed("queries", crossed) | {"masking": "causal"})
     assert seen["error"] == str(error.value)
 
 
@@ -144,7 +149,7 @@ def test_the_parts_around_an_attention_are_worked_out_as_python_does(script: Any
         for stage, record in example(name).worked().items()
         if not stage.startswith("one_hot")
     }
-    (seen,) = script.evaluate(WORKED, [as_form(example(name))])
+    seen = worked(script, as_form(example(name)))
     assert list(seen["starts"]) == list(expected)
     for stage, numbers in expected.items():
         (found,) = np.array(seen["starts"][stage])
@@ -155,14 +160,13 @@ def test_the_parts_around_an_attention_are_worked_out_as_python_does(script: Any
         for stage, numbers in expected.items()
     }
     form = as_form(example(name))
-    (seen,) = script.evaluate(WORKED, [form | typed(form["start"], {}, claims)])
+    seen = worked(script, form | typed(form["start"], {}, claims))
     assert {cell["verdict"] for cell in seen["cells"]} == {"right"}, seen["sentence"]
     stage, claimed = next((each, claims[each]) for each in reversed(claims))
     claimed[1][2] = "9.0000"
-    (seen,) = script.evaluate(WORKED, [form | typed(form["start"], {}, claims)])
-    assert seen["sentence"].startswith(
-        f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 1 ("
-    )
+    seen = worked(script, form | typed(form["start"], {}, claims))
+    first = f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 1 ("
+    assert seen["sentence"].startswith(first)
     assert " column 2 claims 9.0000, and " in seen["sentence"]
 
 
@@ -174,7 +178,7 @@ def test_claims_about_a_part_follow_are_wrong_or_cannot_be_derived(script: Any) 
         "residual.norm.variance": [["1.0"], ["0.0625"]],
         "residual.norm.output": [["-0.5", "1.0"], ["…", "…"]],
     }
-    (seen,) = script.evaluate(WORKED, [typed("norm", given, claims)])
+    seen = worked(script, typed("norm", given, claims))
     verdicts = [cell["verdict"] for cell in seen["cells"]]
     assert verdicts == [
         *("right", "wrong", "not derivable", "right"),
@@ -185,20 +189,14 @@ def test_claims_about_a_part_follow_are_wrong_or_cannot_be_derived(script: Any) 
     whole = "residual.sum, where one cell is wrong. Row 0, column 1 claims 5, and 4.0000 is computed."
     assert seen["sentence"] == f"The first stage that goes wrong is {whole}"
     x = {"inputs": given["inputs"]}
+    ids = {"ids": [[7]], "w_embedding": [[1.0, 2.0]]}
+    hidden = {"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}
     for start, misfit, fault in (
         ("norm", x | {"sublayer": [[1.0]]}, "sublayer is 1×1 and must be 2×2, to fit what it meets."),
-        (
-            "embedding",
-            {"ids": [[7]], "w_embedding": [[1.0, 2.0]]},
-            "ids: 7 is no row of W_E: it has 1, from 0.",
-        ),
-        (
-            "feed_forward",
-            {"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]},
-            "feed_forward.hidden: inputs · w_1 is (1×1)",
-        ),
+        ("embedding", ids, "ids: 7 is no row of W_E: it has 1, from 0."),
+        ("feed_forward", hidden, "feed_forward.hidden: inputs · w_1 is (1×1)"),
     ):
-        (seen,) = script.evaluate(WORKED, [typed(start, misfit)])
+        seen = worked(script, typed(start, misfit))
         assert seen["error"].startswith(fault), seen["error"]
 
 
@@ -229,6 +227,8 @@ def test_matrices_as_people_type_and_paste_them(script: Any) -> None:
     })"""
     for (text, expected), seen in zip(TYPED, script.evaluate(read, [text for text, _ in TYPED]), strict=True):
         assert seen == expected, text
+    tokens = script.evaluate("['New York, is big', 'is big'].map((t) => wordsTyped({tokens: t}, 'tokens'))")
+    assert tokens == [["New York", "is big"], ["is", "big"]]
 
 
 # The form, as somebody uses it.

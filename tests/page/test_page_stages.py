@@ -158,12 +158,14 @@ def test_a_stage_has_its_operands_its_result_and_its_names(opened: Opened) -> No
 
 def test_the_row_and_the_column_of_a_cell_are_framed_in_its_operands(opened: Opened) -> None:
     opened.go(f"#{SELF}.scores?cell=2,1")
-    query, key, cell = (
+    query, key, framed = (
         opened.page.locator(f"[data-plate='{SELF}.{name}'] .frame").bounding_box()
         for name in ("queries", "keys", "scores")
     )
-    for one, at, size in ((query, "y", "height"), (key, "x", "width")):  # a row beside it, a column above it
-        assert abs(one[at] - cell[at]) < 2 and abs(one[size] - cell[size]) < 2
+    cell = opened.page.locator(f"[data-plate='{SELF}.scores'] tbody tr").nth(2).locator("td").nth(1)
+    there = cell.bounding_box()
+    for one, at, size in ((query, "y", "height"), (key, "x", "width"), (framed, "y", "height")):
+        assert abs(one[at] - there[at]) < 2 and abs(one[size] - there[size]) < 2
 
 
 def test_weights_fold_and_unfold(opened: Opened, hindi: Explanation) -> None:

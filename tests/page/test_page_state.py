@@ -66,6 +66,7 @@ def test_playing_ends_with_what_is_played(open_page: OpenPage) -> None:
         assert opened.page.locator("[data-key=play]").get_attribute("aria-label") == "pause"
         leave()
         opened.until("document.querySelector('[data-key=play]').ariaLabel.startsWith('play')")
+        assert "step=5" not in opened.address, "it did not just come to its end"
     before = opened.address
     opened.page.wait_for_timeout(1500)
     assert opened.address == before
