@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from pellucid.explanation import Explanation
 from pellucid.page.assembly import html_page
 from pellucid.page.bundle import script
 from pellucid.page.payload import payload
-from pellucid.seeing.trace import Edit
 
 NUMBERS = """async (run) => {
   const numbers = {};
@@ -65,15 +63,3 @@ def error_of(page: Any, call: str, given: Any = None) -> str:
     """The message of the error that an expression in JavaScript raises."""
     caught = f"async (given) => {{ try {{ await ({call}); }} catch (error) {{ return error.message; }} }}"
     return str(page.evaluate(caught, given))
-
-
-def kept_sublayer() -> dict[str, Edit]:
-    """Edits that put a sublayer's output in the place of x + that output, everywhere."""
-    kept: list[Tensor] = []
-
-    def keep(output: Tensor) -> Tensor:
-        kept.append(output)
-        return output
-
-    outputs = {f"*.{part}.output": keep for part in ("self_attention", "cross_attention", "feed_forward")}
-    return outputs | {"*.sum": lambda total: kept[-1]}

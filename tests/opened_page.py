@@ -1,10 +1,14 @@
 """A page opened in the browser, as a reader opens it; and measures of what is seen."""
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
+
+from pellucid.reading.steps import Step
 
 # The contrast of each text with what is behind it; a text on a picture has none of its own.
 CONTRAST = """() => {
@@ -35,17 +39,31 @@ CONTRAST = """() => {
   return [...known.values()];
 }"""
 # A finger needs 44 pixels, a mouse 24.
-SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, summary, a")]
+SMALL_TARGETS = """() => [...document.querySelectorAll("button, select, input, textarea, summary, a")]
   .filter((target) => target.checkVisibility() && !target.closest(".unseen"))
   .map((target) => [target.getBoundingClientRect(), target.outerHTML.slice(0, 90)])
   .filter(([box]) => box.height < (matchMedia("(min-width: 901px) and (pointer: fine)").matches ? 24 : 44))
   .map(([box, html]) => `${box.width} × ${box.height}: ${html}`)"""
 
+# What is not wholly in the window, above the dock.
+OUTSIDE = """(selectors) => selectors.filter((selector) => {
+  const all = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+  const dock = document.querySelector("#dock").getBoundingClientRect().top;
+  return !all.length || all.some((each) => {
+    const box = each.getBoundingClientRect();
+    return box.top < -1 || box.left < -1 || box.right > innerWidth + 1 || box.bottom > dock + 1;
+  });
+})"""
+# The view of the address is drawn; or, on the page of an example, its matrices.
+SHOWN = """document.body.dataset.shown === location.hash ||
+  document.querySelector(".worked :is(.own-plates .plate, .own-verdict.is-fault)") !== null"""
 # Two frames after a key: what it asked for has begun by then.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 
 _KEPT = WeakKeyDictionary[Any, dict[str, Any]]()  # pages by their settings, for each browser
 
+NUMBER = re.compile(r"\d\.\d{4}")
+PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 SPECIAL = {"<s>": "START", "</s>": "END", "<pad>": "PAD", ">>hi<<": "to Hindi", ">>es<<": "to Spanish"}
 
 
@@ -79,7 +97,7 @@ class Opened:
 
     def settle(self) -> None:
         """Wait until the view of the address is drawn."""
-        self.until("document.body.dataset.shown === location.hash")
+        self.until(SHOWN)
 
     def until(self, what: str) -> None:
         """Wait until this is true in the page; its policy lets no script but its own wait there."""
@@ -88,6 +106,10 @@ class Opened:
                 return
             self.page.wait_for_timeout(15)
         raise AssertionError(f"never true: {what}; complaints: {self.complaints}")
+
+    def until_there(self, selector: str) -> None:
+        """Wait until the page has an element of this selector."""
+        self.until(f'document.querySelector("{selector}") !== null')
 
     def go(self, address: str) -> None:
         """Go to a view by its address."""
@@ -107,6 +129,23 @@ class Opened:
         found.first.click()
         self.settle()
 
+    def ask(self, sentence: str, to: str | None = None, target: str | None = None) -> None:
+        """Type a sentence, a target language and a translation of one's own, and press Enter."""
+        self.page.locator("#own-sentence").fill(sentence)
+        if to:
+            self.page.locator("select[name=to]").select_option(to)
+        if target is not None:
+            if not self.is_seen("#own-target"):
+                self.click("#unfold-target")
+            self.page.locator("#own-target").fill(target)
+        self.page.locator("#own-sentence" if target is None else "#own-target").press("Enter")
+
+    def translate(self, sentence: str, to: str | None = None, target: str | None = None) -> None:
+        """Ask for a sentence that the model can read, and wait until the page shows it."""
+        self.ask(sentence, to, target)
+        self.until(f"state.text === {json.dumps(sentence)} && location.hash.includes('text=')")
+        self.settle()
+
     def text(self, selector: str) -> str:
         """Return the text of the first element of this selector."""
         return str(self.page.locator(selector).first.inner_text())
@@ -118,6 +157,15 @@ class Opened:
 
     def is_seen(self, selector: str) -> bool:
         return bool(self.page.locator(selector).first.is_visible())
+
+    def outside(self, *selectors: str) -> list[str]:
+        """Return those of which something is not wholly in the window, above the dock, or nothing is seen."""
+        found: list[str] = self.page.evaluate(OUTSIDE, selectors)
+        return found
+
+    def lefts(self, *selectors: str) -> list[float]:
+        """Return where the first element of each begins."""
+        return [self.page.locator(selector).first.bounding_box()["x"] for selector in selectors]
 
     @property
     def address(self) -> str:
@@ -141,6 +189,12 @@ class Opened:
             self.press(key)
             came.append(self.focus)
 
+    def assert_steps(self, steps: Iterable[Step]) -> None:
+        """The table of steps has the words and the probabilities of these."""
+        for line, step in zip(self.texts("#steps tbody tr"), steps, strict=True):
+            assert named([step.expected])[0] in line
+            assert abs(float(NUMBER.findall(line)[0]) - step.probability) < 6e-5
+
     def assert_fits(self, width: int) -> None:
         """Nothing scrolls sideways, every text can be read, and every target can be touched."""
         assert self.page.evaluate("document.documentElement.scrollWidth") == width, self.address
@@ -148,6 +202,9 @@ class Opened:
         assert len(ratios) > 5 and min(ratios)[0] >= 4.5, (self.address, min(ratios))
         small = self.page.evaluate(SMALL_TARGETS)
         assert small == [], (self.address, small)
+
+
+OpenPage = Callable[..., Opened]
 
 
 @contextmanager

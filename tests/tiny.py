@@ -1,5 +1,7 @@
 """A translator with a handful of words, several languages and random weights: enough to look inside."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,22 +21,34 @@ PAIRS = [
 LANGUAGES = (("en", "hi"), ("en", "es"), ("fr", "en"))
 
 
+SHAPE: dict[str, Any] = dict(width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=2, dropout=0.3)
+
+
 def translator(
     kind: str = "word", joint: bool = True, max_length: int = 30, precision: str = "auto", **model: Any
 ) -> Translator:
     """The same one every time."""
-    data = DataConfig(languages=LANGUAGES)
     words = VocabularyConfig(size=60 if joint else 40, kind=kind, joint=joint)
     sources, targets, to = zip(*PAIRS, strict=True)
-    vocabulary = train_vocabulary(sources, targets, words, data, to=to)
-    shape: dict[str, Any] = dict(width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=2, dropout=0.3)
-    sizes = {"vocabulary": vocabulary.source_size} | (
-        {} if joint else {"target_vocabulary": vocabulary.target_size}
+    config = Config(
+        DataConfig(languages=LANGUAGES), words, translation=TranslationConfig(max_length=max_length)
     )
-    config = ModelConfig(**(shape | sizes | model))
+    return untrained(sources, targets, config, to, precision, **model)
+
+
+def untrained(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    config: Config,
+    to: Sequence[str] | None = None,
+    precision: str = "auto",
+    **model: Any,
+) -> Translator:
+    """A translator whose vocabulary is learned from these lines, with random weights: always the same."""
+    vocabulary = train_vocabulary(sources, targets, config.vocabulary, config.data, to=to)
+    sizes = {"vocabulary": vocabulary.source_size}
+    if not config.vocabulary.joint:
+        sizes["target_vocabulary"] = vocabulary.target_size
+    config = replace(config, model=ModelConfig(**(SHAPE | sizes | model)))
     torch.manual_seed(4)
-    transformer = Transformer(config).eval()
-    translation = TranslationConfig(max_length=max_length)
-    return Translator(
-        transformer, vocabulary, Config(data, words, config, translation=translation), precision
-    )
+    return Translator(Transformer(config.model).eval(), vocabulary, config, precision)

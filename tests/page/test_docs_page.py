@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from browser import chromium
 from documents import ROOT, explained, links
-from opened_page import opened_page
+from opened_page import OpenPage
 
 PAGE = ROOT / "docs" / "pages" / "how-are-you.html"
 
@@ -44,11 +43,9 @@ def test_it_is_what_is_written_now(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-def test_it_opens_and_computes_without_a_network() -> None:
-    explanation = explained("How are you", "hi")
-    with chromium() as browser, opened_page(browser, PAGE) as opened:
-        assert opened.text("h1").startswith("How are you") and "आप कैसे हैं" in opened.text("h1")
-        for step in explanation.steps:
-            assert f"{step.probability:.4f}" in opened.text("#steps")
-        opened.go("#?text=je%20suis%20student&to=en")
-        assert "I am a student" in opened.text("h1")
+def test_it_opens_and_computes_without_a_network(open_page: OpenPage) -> None:
+    opened = open_page(of=PAGE)
+    assert opened.text("h1").startswith("How are you") and "आप कैसे हैं" in opened.text("h1")
+    opened.assert_steps(explained("How are you", "hi").steps)
+    opened.go("#?text=je%20suis%20student&to=en")
+    assert "I am a student" in opened.text("h1")

@@ -1,10 +1,7 @@
 """What axe, the checker of accessibility, finds on each view of the page: nothing."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-from opened_page import opened_page
+from opened_page import OpenPage
 
 pytestmark = pytest.mark.browser
 
@@ -25,12 +22,12 @@ VIEWS = [
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
-def test_axe_finds_nothing(browser: Any, path: Path, width: int, height: int) -> None:
+def test_axe_finds_nothing(open_page: OpenPage, width: int, height: int) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    with opened_page(browser, path, "", width, height, bypass_csp=True) as opened:
-        for address in VIEWS:
-            opened.go(address)
-            found = axe.run(opened.page).response
-            assert len(found["passes"]) > 20, address
-            faults = [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]]
-            assert faults == [], address
+    opened = open_page("", width, height, bypass_csp=True)
+    for address in VIEWS:
+        opened.go(address)
+        found = axe.run(opened.page).response
+        assert len(found["passes"]) > 20, address
+        faults = [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]]
+        assert faults == [], address

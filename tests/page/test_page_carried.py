@@ -10,13 +10,11 @@ import pytest
 import tiny
 import torch
 from engine_page import engine_page, error_of, numbers_of
+from opened_page import OpenPage
 
-from pellucid.config.schema import PRESETS, Config, DataConfig, ModelConfig, VocabularyConfig
+from pellucid.config.schema import PRESETS, Config, VocabularyConfig
 from pellucid.explanation import Explanation
-from pellucid.model import Transformer
 from pellucid.page import payload
-from pellucid.text.vocabulary_training import train_vocabulary
-from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
 WORDS = 37_000
@@ -55,29 +53,21 @@ def test_a_big_model_is_a_recording(browser: Any, as_if_big: Explanation, tmp_pa
             assert kept["log_sum_exp"][row] == pytest.approx(total, abs=1e-5)
 
 
-def test_transformer_base_fits(browser: Any, tmp_path: Path) -> None:
+def test_transformer_base_fits(open_page: OpenPage, tmp_path: Path) -> None:
     """With random weights and 20 tokens on each side."""
     syllables = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in "aeiou"]
     words = ["".join(parts) for parts in itertools.product(syllables, repeat=3)][: WORDS - 100]
     lines = [" ".join(words[first : first + 100]) for first in range(0, len(words), 100)]
-    setting = VocabularyConfig(kind="word", size=WORDS)
-    vocabulary = train_vocabulary(lines, lines, setting, DataConfig())
-    config = ModelConfig(vocabulary=vocabulary.source_size, **PRESETS["base"])
-    torch.manual_seed(1)
-    translator = Translator(Transformer(config).eval(), vocabulary, Config(vocabulary=setting, model=config))
+    words_alone = Config(vocabulary=VocabularyConfig(kind="word", size=WORDS))
+    translator = tiny.untrained(lines, lines, words_alone, **PRESETS["base"])
     base = translator.explain(" ".join(words[:19]), target=" ".join(words[100:119]))
-    assert config.vocabulary > 36_000 and len(base.target_tokens) == 20
-    base.to_html(tmp_path / "base.html")
-    assert (tmp_path / "base.html").stat().st_size < 15_000_000
-    page = browser.new_page()
-    page.goto((tmp_path / "base.html").as_uri())
-    while page.evaluate("document.body.dataset.shown") is None:  # until the whole model is drawn
-        page.wait_for_timeout(20)
-    assert page.locator("#drawing .said").count() == 20
+    assert translator.model.config.vocabulary > 36_000 and len(base.target_tokens) == 20
+    opened = open_page(of=base)
+    assert (tmp_path / "page.html").stat().st_size < 15_000_000
+    assert opened.page.locator("#drawing .said").count() == 20
     name = "decoder.layers.5.feed_forward.hidden"
-    shown = page.evaluate(f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))")
-    assert shown == base.trace[name].tensor.flatten()[-3:].tolist()
-    page.close()
+    last = f"page.runs[0].get('{name}').then(({{ data }}) => Array.from(data.slice(-3)))"
+    assert opened.page.evaluate(last) == base.trace[name].tensor.flatten()[-3:].tolist()
 
 
 def test_what_json_has_no_number_for(browser: Any, tmp_path: Path) -> None:

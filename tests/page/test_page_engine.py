@@ -1,7 +1,6 @@
 """The page's numbers: those it was given, bit for bit; those it computes, equal to the model's."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,11 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from engine_page import engine_page, error_of, kept_sublayer, numbers_of
-from torch import Tensor
+from engine_page import engine_page, error_of, numbers_of
 
+from pellucid import edits
 from pellucid.explanation import Explanation
-from pellucid.seeing.trace import Edit, trace
+from pellucid.seeing.trace import trace
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
@@ -100,60 +99,38 @@ def test_every_kind_of_model(browser: Any, settings: dict[str, Any], tmp_path: P
             assert page.evaluate(f"comparedInTime(page.runs[0], {cached})")["difference"] < 1e-5
 
 
-def only_sum(path: str, sublayer: str) -> dict[str, Edit]:
-    edits = kept_sublayer()
-    return {f"{sublayer}.output": edits["*.feed_forward.output"], f"{path}.sum": edits["*.sum"]}
-
-
-def head_of_mask(mask: Tensor) -> Tensor:
-    mask[:, 1] = 0.0
-    return mask
-
-
-def without(*heads: int) -> Callable[[Tensor], Tensor]:
-    def edit(context: Tensor) -> Tensor:
-        context[:, list(heads)] = 0.0
-        return context
-
-    return edit
-
-
-def unscaled(scaled: Tensor) -> Tensor:
-    return scaled * math.sqrt(4)  # a head of this model has 4 dimensions
-
-
-SWITCHES: dict[str, tuple[dict[str, Any], Callable[[], dict[str, Edit]]]] = {
-    "no mask": ({"causal": False}, lambda: {"decoder.*.self_attention.mask": torch.zeros_like}),
-    "no mask in a part": ({"causal": False, "where": SELF}, lambda: {f"{SELF}.mask": torch.zeros_like}),
-    "no mask in a head": (
-        {"causal": False, "where": SELF, "head": 1},
-        lambda: {f"{SELF}.mask": head_of_mask},
+# What a reader of the page switches, and what does the same in Python.
+SWITCHES: dict[str, tuple[dict[str, Any], edits.Edits]] = {
+    "no mask": ({"causal": False}, edits.lift_mask("decoder.*.self_attention")),
+    "no mask in a part": ({"causal": False, "where": SELF}, edits.lift_mask(SELF)),
+    "no mask in a head": ({"causal": False, "where": SELF, "head": 1}, edits.lift_mask(SELF, 1)),
+    "no scale": ({"scale": False}, edits.without_scale("*")),
+    "no residual": (
+        {"residual": False},
+        edits.together(
+            *(edits.without_residual(f"encoder.layers.*.residual_{number}") for number in (1, 2)),
+            *(edits.without_residual(f"decoder.layers.*.residual_{number}") for number in (1, 2, 3)),
+        ),
     ),
-    "no scale": ({"scale": False}, lambda: {"*.scaled_scores": unscaled}),
-    "no residual": ({"residual": False}, kept_sublayer),
     "no residual in a part": (
         {"residual": False, "where": "decoder.layers.0.residual_2"},
-        lambda: only_sum("decoder.layers.0.residual_2", CROSS),
+        edits.without_residual("decoder.layers.0.residual_2"),
     ),
     "silent heads": (
         {"silent": {CROSS: [1], "encoder.layers.1.self_attention": [0, 1]}},
-        lambda: {f"{CROSS}.context": without(1), "encoder.layers.1.self_attention.context": without(0, 1)},
+        edits.silence(CROSS, 1) | edits.silence("encoder.layers.1.self_attention", [0, 1]),
     ),
     "several": (
         {"causal": False, "scale": False, "silent": {SELF: [0]}},
-        lambda: {
-            "decoder.*.self_attention.mask": torch.zeros_like,
-            "*.scaled_scores": unscaled,
-            f"{SELF}.context": without(0),
-        },
+        edits.lift_mask("decoder.*.self_attention") | edits.without_scale("*") | edits.silence(SELF, 0),
     ),
 }
 
 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_switches_are_edits(name: str, page: Any, spanish: Explanation) -> None:
-    switches, edits = SWITCHES[name]
-    expected = passed(spanish, edits())
+    switches, same = SWITCHES[name]
+    expected = passed(spanish, same)
     run = "switchedRun(page.runs[0], { ...UNSWITCHED, ...given })"
     assert_near(numbers_of(page, run, switches), expected)
     changed = expected["decoder.probabilities"].tensor - spanish.trace["decoder.probabilities"].tensor
@@ -170,14 +147,12 @@ def test_padding_is_two_tokens_that_are_masked_or_not(masked: bool, page: Any, s
     assert (np.abs(after - before).max() < 1e-5) == masked
 
 
-def passed(
-    of: Explanation, edits: Mapping[str, Edit], padding: int = 0, masked: bool = True
-) -> Mapping[str, Any]:
+def passed(of: Explanation, changes: edits.Edits, padding: int = 0, masked: bool = True) -> Mapping[str, Any]:
     model = of.translator.model
     source = torch.tensor([of.source_ids + [model.config.pad_id] * padding])
     real = torch.arange(source.shape[1])[None] < (len(of.source_ids) if masked else source.shape[1])
     target = torch.tensor([[model.config.start_id, *of.target_ids[:-1]]])
-    with torch.no_grad(), trace(model, edits=dict(edits)) as seen:
+    with torch.no_grad(), trace(model, edits=changes) as seen:
         model(source, real, target)
     return seen
 

@@ -1,13 +1,13 @@
 """One's own matrices in the page: JavaScript computes and judges as Python does; and the form in use."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from opened_page import CONTRAST
+from opened_page import Opened, OpenPage, opened_page
 from slip_cases import HARDLY_CLAIMED, SLIPS, written
 
 from pellucid import attention
@@ -18,19 +18,17 @@ from pellucid.show.worked_text import first_wrong
 from pellucid.worked.examples import Example, example, names, read_example
 
 pytestmark = pytest.mark.browser
-Open = Callable[..., Any]
 NAMES = names()
 PARTS = [name for name in NAMES if example(name).is_part]
 
 
 @pytest.fixture(scope="module")
-def script(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def script(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A page whose functions are called from Python: script.evaluate."""
     path = tmp_path_factory.mktemp("own") / "page.html"
     example("001-bank-river").to_html(path)
-    page = browser.new_page()
-    page.goto(path.as_uri())
-    return page
+    with opened_page(browser, path) as opened:
+        yield opened.page
 
 
 # JavaScript = Python
@@ -57,6 +55,12 @@ def typed(start: str, given: dict[str, Any], claims: dict[str, Any] | None = Non
     named = given | {f"claims.{stage}": matrix for stage, matrix in (claims or {}).items()}
     texts = {name: "\n".join(" ".join(map(str, row)) for row in matrix) for name, matrix in named.items()}
     return {"start": start, **texts}
+
+
+def worked(script: Any, form: dict[str, str]) -> Any:
+    """What the page makes of one form."""
+    (seen,) = script.evaluate(WORKED, [form])
+    return seen
 
 
 def assert_same(seen: dict[str, Any], of: Example) -> None:
@@ -117,7 +121,7 @@ def test_the_page_judges_as_python_does(script: Any) -> None:
     verdicts = {cell.verdict for each in drawn for cell in each.report().cells}
     assert verdicts == {"right", "follows", "wrong", "not derivable"}
     whole = Example("whole", {"scores": [[2.0, 4.0]]}, claims={"scores": [["2", "3"]]})
-    (seen,) = script.evaluate(WORKED, [as_form(whole)])
+    seen = worked(script, as_form(whole))
     assert [cell["verdict"] for cell in seen["cells"]] == ["right", "wrong"]
 
 
@@ -129,13 +133,12 @@ def test_the_page_refuses_what_python_refuses(script: Any) -> None:
     ):
         with pytest.raises(UsageError) as error:
             attention(**given, heads=heads)
-        form = typed("anything", given) | ({"heads": str(heads)} if heads else {})
-        (seen,) = script.evaluate(WORKED, [form])
+        seen = worked(script, typed("anything", given) | ({"heads": str(heads)} if heads else {}))
         assert seen["error"].split(":")[0] == str(error.value).split(":")[0]
     crossed = {"queries": [[1.0]], "keys": [[1.0], [2.0]]}
     with pytest.raises(UsageError) as error:
         attention(**crossed, mask="causal")
-    (seen,) = script.evaluate(WORKED, [typed("queries", crossed) | {"masking": "causal"}])
+    seen = worked(script, typed("queries", crossed) | {"masking": "causal"})
     assert seen["error"] == str(error.value)
 
 
@@ -146,7 +149,7 @@ def test_the_parts_around_an_attention_are_worked_out_as_python_does(script: Any
         for stage, record in example(name).worked().items()
         if not stage.startswith("one_hot")
     }
-    (seen,) = script.evaluate(WORKED, [as_form(example(name))])
+    seen = worked(script, as_form(example(name)))
     assert list(seen["starts"]) == list(expected)
     for stage, numbers in expected.items():
         (found,) = np.array(seen["starts"][stage])
@@ -157,14 +160,13 @@ def test_the_parts_around_an_attention_are_worked_out_as_python_does(script: Any
         for stage, numbers in expected.items()
     }
     form = as_form(example(name))
-    (seen,) = script.evaluate(WORKED, [form | typed(form["start"], {}, claims)])
+    seen = worked(script, form | typed(form["start"], {}, claims))
     assert {cell["verdict"] for cell in seen["cells"]} == {"right"}, seen["sentence"]
     stage, claimed = next((each, claims[each]) for each in reversed(claims))
     claimed[1][2] = "9.0000"
-    (seen,) = script.evaluate(WORKED, [form | typed(form["start"], {}, claims)])
-    assert seen["sentence"].startswith(
-        f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 1 ("
-    )
+    seen = worked(script, form | typed(form["start"], {}, claims))
+    first = f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 1 ("
+    assert seen["sentence"].startswith(first)
     assert " column 2 claims 9.0000, and " in seen["sentence"]
 
 
@@ -176,7 +178,7 @@ def test_claims_about_a_part_follow_are_wrong_or_cannot_be_derived(script: Any) 
         "residual.norm.variance": [["1.0"], ["0.0625"]],
         "residual.norm.output": [["-0.5", "1.0"], ["…", "…"]],
     }
-    (seen,) = script.evaluate(WORKED, [typed("norm", given, claims)])
+    seen = worked(script, typed("norm", given, claims))
     verdicts = [cell["verdict"] for cell in seen["cells"]]
     assert verdicts == [
         *("right", "wrong", "not derivable", "right"),
@@ -187,20 +189,14 @@ def test_claims_about_a_part_follow_are_wrong_or_cannot_be_derived(script: Any) 
     whole = "residual.sum, where one cell is wrong. Row 0, column 1 claims 5, and 4.0000 is computed."
     assert seen["sentence"] == f"The first stage that goes wrong is {whole}"
     x = {"inputs": given["inputs"]}
+    ids = {"ids": [[7]], "w_embedding": [[1.0, 2.0]]}
+    hidden = {"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}
     for start, misfit, fault in (
         ("norm", x | {"sublayer": [[1.0]]}, "sublayer is 1×1 and must be 2×2, to fit what it meets."),
-        (
-            "embedding",
-            {"ids": [[7]], "w_embedding": [[1.0, 2.0]]},
-            "ids: 7 is no row of W_E: it has 1, from 0.",
-        ),
-        (
-            "feed_forward",
-            {"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]},
-            "feed_forward.hidden: inputs · w_1 is (1×1)",
-        ),
+        ("embedding", ids, "ids: 7 is no row of W_E: it has 1, from 0."),
+        ("feed_forward", hidden, "feed_forward.hidden: inputs · w_1 is (1×1)"),
     ):
-        (seen,) = script.evaluate(WORKED, [typed(start, misfit)])
+        seen = worked(script, typed(start, misfit))
         assert seen["error"].startswith(fault), seen["error"]
 
 
@@ -231,180 +227,147 @@ def test_matrices_as_people_type_and_paste_them(script: Any) -> None:
     })"""
     for (text, expected), seen in zip(TYPED, script.evaluate(read, [text for text, _ in TYPED]), strict=True):
         assert seen == expected, text
+    tokens = script.evaluate("['New York, is big', 'is big'].map((t) => wordsTyped({tokens: t}, 'tokens'))")
+    assert tokens == [["New York", "is big"], ["is", "big"]]
 
 
 # The form, as somebody uses it.
 
 
-@pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens the page of an example, offline; what it complains of fails the test."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_page(of: Example, width: int = 1440, scheme: str = "light", hash: str = "") -> Any:
-        of.to_html(tmp_path / f"{of.name}.html")
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            offline=True,
-            reduced_motion="reduce",
-        )
-        contexts.append(context)
-        context.set_default_timeout(5000)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / f"{of.name}.html").as_uri() + hash)
-        page.wait_for_selector(".own-plates .plate, .own-verdict.is-fault")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def fill(page: Any, field: str, text: str) -> None:
-    page.fill(f'[name="{field}"]', text)
-
-
-def claim(page: Any, stage: str, text: str) -> None:
+def claim(opened: Opened, stage: str, text: str) -> None:
     """Unfold the field of a stage and type what is claimed about it."""
-    page.locator(f'.own-claim:has([name="claims.{stage}"]) > summary').click()
-    fill(page, f"claims.{stage}", text)
+    opened.click(f'.own-claim:not([open]):has([name="claims.{stage}"]) > summary')
+    fill(opened, f"claims.{stage}", text)
 
 
-def banner(page: Any, words: str) -> Any:
-    place = page.locator(".own-verdict", has_text=words)
-    place.wait_for()
+def fill(opened: Opened, field: str, text: str) -> None:
+    opened.page.fill(f'[name="{field}"]', text)
+
+
+def select(opened: Opened, field: str, label: str) -> None:
+    opened.page.select_option(f"#own-{field}", label=label)
+
+
+def banner(opened: Opened, words: str) -> Any:
+    """Wait until the verdict has these words."""
+    place = opened.page.locator(".own-verdict", has_text=words)
+    place.wait_for(timeout=5000)
     return place
 
 
-def test_claims_typed_in_are_judged_at_once(opened: Open) -> None:
-    page = opened(Example("homework", {"queries": [[1.0, 0.0]], "keys": [[1.0, 0.0], [0.0, 1.0]]}))
-    page.get_by_role("button", name="Empty the form").click()
-    page.select_option("#own-start", label="scores")
-    fill(page, "scores", "2.0\t1.0\n1.0\t3.0")
-    fill(page, "values", "0.1 0.2\n0.5 0.6")
-    page.select_option("#own-masking", label="causal")
-    claim(page, "weights", "1 0\n0.12 0.88")
-    right = banner(page, "All 4 numbers are right.")
+def saved(opened: Opened, path: Path) -> Example:
+    """The example that the button saves."""
+    with opened.page.expect_download() as download:
+        opened.page.get_by_text("As a file").click()
+    download.value.save_as(path)
+    return read_example(path)
+
+
+def test_claims_typed_in_are_judged_at_once(open_page: OpenPage) -> None:
+    homework = Example("homework", {"queries": [[1.0, 0.0]], "keys": [[1.0, 0.0], [0.0, 1.0]]})
+    opened = open_page(of=homework)
+    opened.page.get_by_role("button", name="Empty the form").click()
+    select(opened, "start", "scores")
+    fill(opened, "scores", "2.0\t1.0\n1.0\t3.0")
+    fill(opened, "values", "0.1 0.2\n0.5 0.6")
+    select(opened, "masking", "causal")
+    claim(opened, "weights", "1 0\n0.12 0.88")
+    right = banner(opened, "All 4 numbers are right.")
     assert right.get_attribute("data-verdict") == "right" and "✓" in right.inner_text()
-    fill(page, "claims.weights", "0.73 0.27\n0.12 0.88")
+    fill(opened, "claims.weights", "0.73 0.27\n0.12 0.88")
     wrong = banner(
-        page,
+        opened,
         "The first stage that goes wrong is weights, where 2 cells are wrong. Row 0, column 0 claims 0.73, "
         "and 1.0000 is computed: softmax without the mask gives this.",
     )
-    assert "✗" in wrong.inner_text()
-    counts = page.locator(".claimed-stage[data-stage=weights] .verdict-count").all_inner_texts()
-    assert counts == ["✓ 2 right", "✗ 2 wrong"] and page.locator(".verdict-legend").is_visible()
-    cells = page.locator(".claimed-stage[data-stage=weights] td[class]").all_inner_texts()
-    assert [cell.split() for cell in cells[:2]] == [
+    assert "✗" in wrong.inner_text() and opened.is_seen(".verdict-legend")
+    stage = ".claimed-stage[data-stage=weights]"
+    assert opened.texts(f"{stage} .verdict-count") == ["✓ 2 right", "✗ 2 wrong"]
+    assert [cell.split() for cell in opened.texts(f"{stage} td[class]")] == [
         ["0.73", "✗", "wrong", "computed", "1.0000"],
         ["0.27", "✗", "wrong", "computed", "0"],
+        ["0.12", "✓", "right"],
+        ["0.88", "✓", "right"],
     ]
-    assert [cell.split() for cell in cells[2:]] == [["0.12", "✓", "right"], ["0.88", "✓", "right"]]
-    assert (
-        page.locator(".claimed-stage[data-stage=weights] .rules").inner_text()
-        == "✗ 0: softmax without the mask gives this"
-    )
-    claim(page, "context", "0.208 0.308\n0.452 0.552")
-    page.locator('[data-key="stage-context"]', has_text="↳ 2 follow").wait_for()
+    assert opened.text(f"{stage} .rules") == "✗ 0: softmax without the mask gives this"
+    claim(opened, "context", "0.208 0.308\n0.452 0.552")
+    opened.page.locator('[data-key="stage-context"]', has_text="↳ 2 follow").wait_for()
 
 
-def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(opened: Open) -> None:
-    page = opened(example("004-cross-4"))
-    field, error = page.locator('[name="keys"]'), page.locator("#own-keys-error")
-    assert error.inner_text() == "" and field.get_attribute("aria-invalid") is None
-    before = page.locator(".own-plates").inner_text()
-    fill(page, "keys", "0.1 0.2 0.3\n0.5 0.6 0.7")
-    page.locator("#own-keys-error:not(:empty)").wait_for()
+def test_what_is_wrong_is_said_beside_the_field_and_nothing_is_lost(open_page: OpenPage) -> None:
+    opened = open_page(of=example("004-cross-4"))
+    page, field = opened.page, opened.page.locator('[name="keys"]')
+    assert opened.text("#own-keys-error") == "" and field.get_attribute("aria-invalid") is None
+    before = opened.text(".own-plates")
+    fill(opened, "keys", "0.1 0.2 0.3\n0.5 0.6 0.7")
     told = "scores: queries · keys^T is (2×4)·(3×2), which does not multiply"
-    assert error.inner_text().startswith(told) and field.get_attribute("aria-invalid") == "true"
+    page.locator("#own-keys-error", has_text=told).wait_for()
+    assert field.get_attribute("aria-invalid") == "true"
     assert "own-keys-error" in field.get_attribute("aria-describedby")
     assert told in page.get_by_role("status").filter(has_text="scores").inner_text()
-    assert page.locator(".own-plates").inner_text() == before
-    fill(page, "keys", "0.1 0.2 0.3 o.4")
+    assert opened.text(".own-plates") == before
+    fill(opened, "keys", "0.1 0.2 0.3 o.4")
     page.locator("#own-keys-error", has_text='row 0, column 3: "o.4" is not a number').wait_for()
-    page.select_option("#own-start", label="weights")
-    page.select_option("#own-start", label="Q, K, V")
+    select(opened, "start", "weights")
+    select(opened, "start", "Q, K, V")
     assert field.input_value() == "0.1 0.2 0.3 o.4", "another way to begin keeps what was typed"
-    fill(page, "keys", "0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 1.1 1.2")
+    fill(opened, "keys", "0.1 0.2 0.3 0.4\n0.5 0.6 0.7 0.8\n0.9 1.0 1.1 1.2")
     page.locator("#own-keys-error:empty").wait_for(state="attached")
-    fill(page, "claims.weights", "1 0 0\n0 1 0")
+    fill(opened, "claims.weights", "1 0 0\n0 1 0")
     page.locator("#own-claims-weights-error", has_text="does not say to how many digits").wait_for()
 
 
-@pytest.mark.parametrize(
-    ("start", "stage"),
-    [
+def test_a_part_around_an_attention_in_the_form(open_page: OpenPage, tmp_path: Path) -> None:
+    opened = open_page(of=example("004-self"))
+    for start, stage in (
         ("Embedding and positions", "decoder.embedded"),
         ("Add & Norm", "residual.norm.variance"),
         ("Feed-forward", "feed_forward.hidden"),
-    ],
-)
-def test_a_part_around_an_attention_in_the_form(opened: Open, tmp_path: Path, start: str, stage: str) -> None:
-    page = opened(example("004-self"))
-    page.select_option("#own-start", label=start)
-    name = page.input_value("#own-example")
-    right = example(name).worked()[stage].tensor.numpy().squeeze()
-    rows = written(right.reshape(3, -1), 3)
-    claim(page, stage, "\n".join(map(" ".join, rows)))
-    banner(page, f"All {right.size} numbers are right.")
-    with page.expect_download() as download:
-        page.get_by_text("As a file").click()
-    download.value.save_as(tmp_path / "example.json")
-    ours = read_example(tmp_path / "example.json").worked()
-    for each, record in example(name).worked().items():
-        np.testing.assert_array_equal(ours[each].tensor.numpy(), record.tensor.numpy(), err_msg=each)
-    rows[0][0] = "7.500"
-    fill(page, f"claims.{stage}", "\n".join(map(" ".join, rows)))
-    banner(page, f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 0 (START)")
-    page.get_by_role("button", name="Back to what I had").click()
-    banner(page, "weights, where 2 cells are wrong")
+    ):
+        select(opened, "start", start)
+        worked = example(opened.page.input_value("#own-example")).worked()
+        right = worked[stage].tensor.numpy().squeeze()
+        rows = written(right.reshape(3, -1), 3)
+        claim(opened, stage, "\n".join(map(" ".join, rows)))
+        banner(opened, f"All {right.size} numbers are right.")
+        ours = saved(opened, tmp_path / "example.json").worked()
+        for each, record in worked.items():
+            np.testing.assert_array_equal(ours[each].tensor.numpy(), record.tensor.numpy(), err_msg=each)
+        rows[0][0] = "7.500"
+        fill(opened, f"claims.{stage}", "\n".join(map(" ".join, rows)))
+        banner(opened, f"The first stage that goes wrong is {stage}, where one cell is wrong. Row 0 (START)")
+        opened.page.get_by_role("button", name="Back to what I had").click()
+        banner(opened, "weights, where 2 cells are wrong")
 
 
-def test_examples_and_back_and_the_address(opened: Open) -> None:
-    page = opened(example("004-self"))
-    assert page.evaluate("location.hash") == "", "nothing was changed"
-    page.select_option("#own-example", "000-masked")
-    page.locator('[data-key="stage-output"]').wait_for()
-    assert page.locator('[name="tokens"]').input_value() == "START The cat sat on mat"
-    page.get_by_role("button", name="Back to what I had").click()
-    banner(page, "weights, where 2 cells are wrong")
-    fill(page, "claims.weights", "1.0 0.0\n0.45 0.55")
-    banner(page, "The first stage that goes wrong is context")
-    assert page.locator("#own-example option:checked").inner_text() == "your own numbers"
-    address = page.evaluate("location.hash")
+def test_examples_and_back_and_the_address_and_the_file(open_page: OpenPage, tmp_path: Path) -> None:
+    opened = open_page(of=example("004-self"))
+    assert opened.address == "", "nothing was changed"
+    opened.page.select_option("#own-example", "000-masked")
+    opened.page.locator('[data-key="stage-output"]').wait_for()
+    assert opened.page.input_value('[name="tokens"]') == "START The cat sat on mat"
+    opened.page.get_by_role("button", name="Back to what I had").click()
+    banner(opened, "weights, where 2 cells are wrong")
+    assert saved(opened, tmp_path / "example.json").report().cells == example("004-self").report().cells
+    fill(opened, "claims.weights", "1.0 0.0\n0.45 0.55")
+    banner(opened, "The first stage that goes wrong is context")
+    assert opened.text("#own-example option:checked") == "your own numbers"
+    address = opened.address
     assert address.startswith("#?form=")
-    again = opened(example("001-masked"), hash=address)
-    assert again.locator('[name="claims.weights"]').input_value() == "1.0 0.0\n0.45 0.55"
-    banner(again, "The first stage that goes wrong is context")
+    opened = open_page(address, of=example("001-masked"))
+    assert opened.page.input_value('[name="claims.weights"]') == "1.0 0.0\n0.45 0.55"
+    banner(opened, "The first stage that goes wrong is context")
     for broken in ("%%%", "eyJfX3Byb3RvX18iOiB7ImEiOiAxfX0"):  # no form, and one of __proto__
-        page = opened(example("001-masked"), hash=f"#?form={broken}")
-        assert page.locator(".own").count() == 1
+        assert open_page(f"#?form={broken}", of=example("001-masked")).is_seen(".own")
 
 
-def test_as_a_file(opened: Open, tmp_path: Path) -> None:
-    page = opened(example("004-cross-4"))
-    with page.expect_download() as download:
-        page.get_by_text("As a file").click()
-    download.value.save_as(tmp_path / "example.json")
-    ours, theirs = read_example(tmp_path / "example.json").report(), example("004-cross-4").report()
-    assert ours.cells == theirs.cells
-
-
-def test_the_page_of_an_example_from_python(opened: Open, tmp_path: Path) -> None:
+def test_the_page_of_an_example_from_python(open_page: OpenPage, tmp_path: Path) -> None:
     worked = attention(queries=np.eye(2), keys=[[1.0, 2.0], [3.0, 4.0]], scale=None, mask="causal")
     claims = {"scores": np.array([[1.0, 3.0], [2.0, 4.0]])}
     worked.to_html(tmp_path / "own.html", claims, decimals=1)
-    assert '"claims.scores":"1.0  3.0\\n2.0  4.0"' in (tmp_path / "own.html").read_text(encoding="utf-8")
-    page = opened(Example("own", worked.arguments, claims=claims, decimals=1))
-    banner(page, "All 4 numbers are right.")
-    page = opened(Example("x", worked.arguments, about="<img src=x onerror=alert(1)></script>"))
-    assert page.locator("img").count() == 0 and "<img src=x" in page.locator(".lead").inner_text()
+    banner(open_page(of=tmp_path / "own.html"), "All 4 numbers are right.")
+    opened = open_page(of=Example("x", worked.arguments, about="<img src=x onerror=alert(1)></script>"))
+    assert opened.page.locator("img").count() == 0 and "<img src=x" in opened.text(".lead")
 
 
 def test_without_a_script_the_numbers_are_there(browser: Any, tmp_path: Path) -> None:
@@ -417,47 +380,38 @@ def test_without_a_script_the_numbers_are_there(browser: Any, tmp_path: Path) ->
     context.close()
 
 
-def test_every_example_is_drawn(opened: Open) -> None:
-    page = opened(example("004-self"))
+def test_every_example_is_drawn(open_page: OpenPage) -> None:
+    opened = open_page(of=example("004-self"))
     assert [table["name"] for table in own_payload()["examples"]] == NAMES
     for name in NAMES:
-        page.select_option("#own-example", name)
-        stages = list(example(name).worked())
-        page.wait_for_function(
-            "(stages) => stages.every((each) => document.querySelector(`[data-key='stage-${each}']`))",
-            arg=[stage for stage in stages if stage != "mask" and not stage.startswith("one_hot")],
-        )
-        assert page.locator(".own-verdict.is-fault").count() == 0
+        opened.page.select_option("#own-example", name)
+        for stage in example(name).worked():
+            if stage != "mask" and not stage.startswith("one_hot"):
+                opened.until_there(f"[data-key='stage-{stage}']")
+        assert opened.page.locator(".own-verdict.is-fault").count() == 0
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_it_fits_and_can_be_read_and_touched(opened: Open, width: int, scheme: str) -> None:
+def test_it_fits_and_can_be_read_and_touched(open_page: OpenPage, width: int, scheme: str) -> None:
     for name in ("004-cross-4", "004-two-heads"):
-        page = opened(example(name), width, scheme)
-        page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        ratios = page.evaluate(CONTRAST)
-        assert len(ratios) > 10 and min(ratios)[0] >= 4.5, min(ratios)
-        for query, fault in (
-            (
-                ":is(button, select, input, textarea, summary)",
-                f"e.getBoundingClientRect().height < {44 if width == 390 else 24}",
-            ),
-            (":is(input, textarea, select)", "!e.labels.length"),
-        ):
-            found = f"[...document.querySelectorAll('.own {query}')].filter((e) => e.offsetParent && {fault})"
-            assert page.evaluate(f"{found}.map((e) => e.outerHTML)") == []
+        opened = open_page(of=example(name), width=width, color_scheme=scheme)
+        opened.page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        opened.assert_fits(width)
+        fields = "[...document.querySelectorAll('.own :is(input, textarea, select)')]"
+        nameless = f"{fields}.filter((field) => field.offsetParent && !field.labels.length)"
+        assert opened.page.evaluate(f"{nameless}.map((field) => field.outerHTML)") == []
 
 
-def test_by_keyboard_alone(opened: Open) -> None:
-    page = opened(example("004-self"))
-    page.locator('[data-key="own-clear"]').focus()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.dataset.key") == "own-clear"
+def test_by_keyboard_alone(open_page: OpenPage) -> None:
+    opened = open_page(of=example("004-self"))
+    opened.page.locator('[data-key="own-clear"]').focus()
+    opened.press("Enter")
+    assert opened.page.evaluate("document.activeElement.dataset.key") == "own-clear"
+    focused = "document.activeElement.name"
     for _ in range(12):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.name") == "inputs":
+        opened.press("Tab")
+        if opened.page.evaluate(focused) == "inputs":
             break
-    page.keyboard.type("1.0 2.0")
-    banner(page, "Computed.")
-    assert page.evaluate("document.activeElement.name") == "inputs", "the focus stays"
+    opened.page.keyboard.type("1.0 2.0")
+    banner(opened, "Computed.")
+    assert opened.page.evaluate(focused) == "inputs", "the focus stays"

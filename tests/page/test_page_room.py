@@ -1,16 +1,25 @@
-"""Paper, a projector at 200 per cent, a phone and a tablet."""
+"""Little room and paper: a sheet on a phone, a tablet, a projector at 200 per cent, many words, print."""
 
 import re
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
-from opened_page import opened_page
+from opened_page import PHONE, Opened, OpenPage
+from tiny import translator
 
 pytestmark = pytest.mark.browser
 
 SELF = "decoder.layers.0.self_attention"
+BOX = """(place) => {
+  const {top, bottom} = document.querySelector(place).getBoundingClientRect();
+  return [top, bottom];
+}"""
+# Words that are cut short, or that reach out of their place.
+CUT = """() => [...document.querySelectorAll(".token-row bdi, .memory-tokens bdi")].filter((text) => {
+  const [word, place] = [text, text.closest(".token, li")].map((part) => part.getBoundingClientRect());
+  const isCut = text.scrollWidth > text.clientWidth + 1;
+  return isCut || word.left < place.left - 1 || word.right > place.right + 1;
+}).map((text) => text.textContent)"""
 # What reaches out of the sheet, and what lies over the part after it.
 SPOILT = """() => {
   const parts = [...document.querySelectorAll("main > *")].filter((each) => each.checkVisibility());
@@ -26,62 +35,144 @@ MIDDLES = """[".stream.lit", ".target .token.lit"].map((selector) => {
   const { left, right } = document.querySelector(selector).getBoundingClientRect();
   return (left + right) / 2;
 })"""
-CUT = """[...document.querySelectorAll(".token-row bdi, .memory-tokens bdi")]
-  .filter((text) => text.scrollWidth > text.clientWidth + 1).map((text) => text.textContent)"""
+SIDEWAYS = """[...document.querySelectorAll("#stage, #stage *")].filter((each) => each.checkVisibility() &&
+  each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))
+  .map((each) => each.className)"""
+
+
+def box(opened: Opened, place: str) -> tuple[float, float]:
+    """Return its upper and its lower edge in the window."""
+    top, bottom = opened.page.evaluate(BOX, place)
+    return top, bottom
+
+
+def are_seen(opened: Opened, selector: str) -> list[bool]:
+    return [each.is_visible() for each in opened.page.locator(selector).all()]
+
+
+def test_on_a_phone_a_level_is_a_sheet_over_the_page(open_page: OpenPage) -> None:
+    opened = open_page(width=390)
+    block = opened.page.locator(f'#drawing [data-block="{SELF}"]')
+    block.scroll_into_view_if_needed()
+    behind = opened.page.evaluate("scrollY")
+    block.click()
+    opened.settle()
+    top, bottom = box(opened, "#stage")
+    assert 40 < top < 60 and abs(bottom - box(opened, "#dock")[0]) < 2
+    assert opened.page.locator("#stage").get_attribute("role") == "dialog"
+    assert opened.page.evaluate("document.querySelector('#stage').contains(document.activeElement)")
+    assert top < box(opened, "#stage .plate .matrix")[0] < bottom, "the first matrix is seen at once"
+    opened.page.mouse.move(200, 500)
+    opened.page.mouse.wheel(0, 20000)
+    opened.page.wait_for_timeout(100)
+    assert opened.page.evaluate("scrollY") == behind, "the page behind the sheet stays"
+    for _ in range(30):  # Tab never comes to what lies behind
+        opened.press("Tab")
+        assert opened.page.evaluate("!document.activeElement.closest('#drawing, .masthead, #steps')")
+    opened.page.go_back()
+    opened.settle()
+    assert not opened.is_seen("#stage")
+    opened.page.go_forward()
+    opened.settle()
+    opened.click(".close-sheet")
+    assert not opened.is_seen("#stage") and opened.page.evaluate("scrollY") == behind
+    assert opened.page.evaluate("document.activeElement.dataset.block") == SELF
+
+
+def test_a_phone_shows_the_result_first_and_scrolls_sideways_nowhere(open_page: OpenPage) -> None:
+    opened = open_page(**PHONE)
+    for stage in ("queries", "scores", "masked_scores", "weights", "context", "output"):
+        opened.go(f"#{SELF}.{stage}")
+        assert not opened.is_seen(".operands .plate") and opened.is_seen(f"[data-plate='{SELF}.{stage}']")
+        assert opened.page.evaluate(SIDEWAYS) == []
+    opened.page.locator(".operands summary").tap()
+    assert opened.is_seen(".operands .plate")
+
+
+def test_a_phone_has_its_buttons_apart_and_the_cache_among_the_switches(open_demo: OpenPage) -> None:
+    opened = open_demo("#?step=2", **PHONE)
+    buttons = [each for each in opened.page.locator("#dock button").all() if each.is_visible()]
+    boxes = [each.bounding_box() for each in buttons]
+    assert len(boxes) == 6
+    for one, other in pairwise(boxes):
+        assert one["x"] + one["width"] + 2 <= other["x"]
+    assert opened.page.evaluate("found('time').scrollWidth <= found('time').clientWidth"), "none is cut"
+    opened.page.locator("#unfold").tap()
+    opened.page.locator("[data-key=cached]").tap()
+    opened.settle()
+    assert opened.address == "#?step=2&cache=off"
+
+
+@pytest.mark.parametrize(("width", "height"), [(720, 450), (390, 844), (1440, 900)])
+def test_the_tour_shows_its_whole_text_and_what_it_speaks_of(
+    open_page: OpenPage, width: int, height: int
+) -> None:
+    opened = open_page("#?open=tour&stop=5", width, height)
+    for _ in range(3):
+        opened.click("tour-next")
+        top, bottom = box(opened, "#tour-place")
+        assert top == 0 and bottom < 0.6 * height and bottom <= box(opened, ".stage-title")[0] + 1
+        text = "document.querySelector('.tour-text')"
+        assert opened.page.evaluate(f"{text}.scrollHeight <= {text}.clientHeight + 1"), "nothing is cut"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_short_words_stand_upright_with_their_probabilities(open_page: OpenPage, width: int) -> None:
+    opened = open_page(width=width)
+    assert opened.page.evaluate(CUT) == []
+    assert opened.page.locator(".token-row.turned").count() == 0
+    seen = are_seen(opened, ".said .probability")
+    assert seen == [True] + [False] * (len(seen) - 1), "at step 1, of the word that is said"
+    opened.go("#?position=1")
+    assert all(are_seen(opened, ".said .probability"))
+
+
+def test_a_tablet_shows_every_token_whole(open_demo: OpenPage) -> None:
+    opened = open_demo(width=1024, height=768)
+    for to in ("hi", "es", "fr"):
+        opened.go(f"#?text=I like cats&to={to}")
+        assert opened.page.evaluate(CUT) == []
+
+
+def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(open_page: OpenPage) -> None:
+    cut = translator(kind="unigram")
+    given = cut.explain("le chat est sur le tapis", to="en", target="The cat sat on the mat")
+    assert len(given.source_tokens) > 16 and len(given.target_tokens) > 16
+    opened = open_page("#?position=1", of=given)
+    assert opened.page.locator(".expected.turned").count() == 1
+    assert all(are_seen(opened, ".said .probability"))
+    shares = opened.page.locator(".memory-tokens li .share").all_text_contents()
+    listed = opened.texts(".memory-tokens li:visible .share")
+    assert sorted(listed, key=float) == sorted(shares, key=float)[-8:]
+    assert f"… {len(shares) - 8} more" in opened.text(".memory-more")
 
 
 @pytest.mark.parametrize(
     "address", ["", "#?position=2", f"#{SELF}.scores?cell=1,0", f"#{SELF}.output", "#?open=own"]
 )
-def test_paper_holds_what_the_screen_holds(browser: Any, demo_path: Path, address: str) -> None:
-    with opened_page(browser, demo_path, address) as opened:
-        sheets = re.findall(rb"/MediaBox \[0 0 (\S+) (\S+)\]", opened.page.pdf(prefer_css_page_size=True))
-        assert sheets and all(float(width) > float(height) for width, height in sheets)
-        # A browser asks for the layout of an upright sheet before it has read that it lies on its side.
-        opened.page.emulate_media(media="print")
-        opened.page.set_viewport_size({"width": 800, "height": 1100})
-        opened.page.set_viewport_size({"width": 1040, "height": 700})
-        assert opened.page.evaluate(SPOILT) == [[], []]
-        if address in ("", "#?position=2"):
-            line, token = opened.page.evaluate(MIDDLES)
-            assert abs(line - token) < 1, "the lit line stands on its token"
-        opened.page.set_viewport_size({"width": 800, "height": 1100})
-        parts = [opened.page.locator(f".{name}").first for name in ("encoder", "memory", "decoder", "next")]
-        if parts[0].is_visible():
-            lefts = [part.bounding_box()["x"] for part in parts]
-            assert lefts == sorted(lefts), "from left to right"
+def test_paper_holds_what_the_screen_holds(open_demo: OpenPage, address: str) -> None:
+    opened = open_demo(address)
+    sheets = re.findall(rb"/MediaBox \[0 0 (\S+) (\S+)\]", opened.page.pdf(prefer_css_page_size=True))
+    assert sheets and all(float(width) > float(height) for width, height in sheets)
+    # A browser asks for the layout of an upright sheet before it has read that it lies on its side.
+    opened.page.emulate_media(media="print")
+    opened.page.set_viewport_size({"width": 800, "height": 1100})
+    opened.page.set_viewport_size({"width": 1040, "height": 700})
+    assert opened.page.evaluate(SPOILT) == [[], []]
+    if address in ("", "#?position=2"):
+        line, token = opened.page.evaluate(MIDDLES)
+        assert abs(line - token) < 1, "the lit line stands on its token"
+    opened.page.set_viewport_size({"width": 800, "height": 1100})
+    if opened.is_seen(".encoder"):
+        lefts = opened.lefts(".encoder", ".memory", ".decoder", ".next")
+        assert lefts == sorted(lefts), "from left to right"
 
 
-@pytest.mark.parametrize("address", ["", "#?position=1", f"#{SELF}.weights?cell=2,1", "#decoder.layers.0"])
-def test_at_200_per_cent_all_can_be_read_and_the_matrix_comes_first(
-    browser: Any, demo_path: Path, address: str
-) -> None:
-    with opened_page(browser, demo_path, address, 720, 450) as opened:
+def test_at_200_per_cent_all_can_be_read_and_the_matrix_comes_first(open_demo: OpenPage) -> None:
+    opened = open_demo("", 720, 450)
+    for address in ("", "#?position=1", f"#{SELF}.weights?cell=2,1", "#decoder.layers.0"):
+        opened.go(address)
         opened.assert_fits(720)
-        first = opened.page.locator(
-            ".plate .matrix:visible, h1 .target-word:visible, .strip-field:visible"
-        ).first.bounding_box()
-        assert first["y"] < opened.page.locator("#dock").bounding_box()["y"] - 20
-
-
-def test_a_phone_has_its_buttons_apart_and_the_cache_among_the_switches(
-    browser: Any, demo_path: Path
-) -> None:
-    phone = {"has_touch": True, "is_mobile": True}
-    with opened_page(browser, demo_path, "#?step=2", 390, 844, **phone) as opened:
-        buttons = [each for each in opened.page.locator("#dock button").all() if each.is_visible()]
-        boxes = [each.bounding_box() for each in buttons]
-        assert len(boxes) == 6
-        for one, other in pairwise(boxes):
-            assert one["x"] + one["width"] + 2 <= other["x"]
-        assert opened.page.evaluate("found('time').scrollWidth <= found('time').clientWidth"), "none is cut"
-        opened.page.locator("#unfold").tap()
-        opened.page.locator("[data-key=cached]").tap()
-        opened.settle()
-        assert opened.address == "#?step=2&cache=off"
-
-
-@pytest.mark.parametrize("to", ["hi", "es", "fr"])
-def test_a_tablet_shows_every_token_whole(browser: Any, demo_path: Path, to: str) -> None:
-    with opened_page(browser, demo_path, f"#?text=I like cats&to={to}", 1024, 768) as opened:
-        assert opened.page.evaluate(CUT) == []
+        first = ".plate .matrix:visible, h1 .target-word:visible, .strip-field:visible"
+        top = opened.page.locator(first).first.bounding_box()["y"]
+        assert top < opened.page.locator("#dock").bounding_box()["y"] - 20

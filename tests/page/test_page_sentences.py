@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,12 @@ import numpy as np
 import pytest
 import random_translator
 import tiny
-from browser import chromium
 from engine_page import engine_page, error_of
 
 import pellucid
-from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, TranslationConfig, VocabularyConfig
 from pellucid.data import phrasebook
 from pellucid.errors import UsageError
-from pellucid.model import Transformer
-from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
@@ -55,9 +53,9 @@ def strings() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def pages(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Opens a page of an explanation by this translator."""
-    with chromium() as browser, ExitStack() as stack:
+    with ExitStack() as stack:
 
         def opened(translator: Translator, text: str = "the dog", **how: Any) -> Any:
             explanation = translator.explain(text, **how)
@@ -85,10 +83,7 @@ def random_model(
     ]
     words = VocabularyConfig(kind=kind, size=size, normalization=normalization, **settings)
     to = ["fr", "es"] * 75 if data.languages else None
-    vocabulary = train_vocabulary(lines, lines, words, data, to)
-    shape = dict(width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
-    model = Transformer(ModelConfig(vocabulary=vocabulary.source_size, **shape)).eval()  # type: ignore[arg-type]
-    return Translator(model, vocabulary, Config(data=data, vocabulary=words, model=model.config))
+    return tiny.untrained(lines, lines, Config(data, words), to, width=16, hidden=32, decoder_layers=1)
 
 
 VOCABULARIES = {
@@ -143,14 +138,9 @@ def test_text_of_ids_is_that_of_python(name: str, pages: Any, demo_page: Any) ->
 
 
 def test_the_language_has_to_be_one_of_the_models(demo_page: Any) -> None:
-    assert (
-        error_of(demo_page, "tokenise('the cat', null)")
-        == "the model translates to hi, en, es, fr: say which."
-    )
-    assert (
-        error_of(demo_page, "tokenise('cat', 'xx')")
-        == 'the model translates to hi, en, es, fr, not to "xx": say which.'
-    )
+    for call, fault in (("'the cat', null", ""), ("'cat', 'xx'", ', not to "xx"')):
+        told = error_of(demo_page, f"tokenise({call})")
+        assert told == f"the model translates to hi, en, es, fr{fault}: say which."
 
 
 def held_out() -> list[tuple[str, str]]:
@@ -195,9 +185,7 @@ def test_search_keeps_the_same_hypotheses(
 ) -> None:
     translator = random_translator.translator(end=2.0)
     translation = TranslationConfig(beam=beam, length_penalty=length_penalty, max_length=max_length)
-    translator.config = Config(
-        data=translator.config.data, model=translator.config.model, translation=translation
-    )
+    translator.config = replace(translator.config, translation=translation)
     page = pages(translator, "the dog saw", target="cat")
     texts = random_translator.sentences(6)
     found = page.evaluate(TRANSLATED, [texts, None])
@@ -209,19 +197,11 @@ def test_search_keeps_the_same_hypotheses(
         assert [each["score"] for each in ours] == pytest.approx(scores, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "How are yuo",
-        "the elefant zzzzzzz",
-        "I like CATS and dogz",
-        "",
-        "you " * 500,
-        "Me gustan los gatos",
-        "je suis",
-        "gatos yuo",
-    ],
-)
+MISTAKES = ["How are yuo", "the elefant zzzzzzz", "I like CATS and dogz", "", "you " * 500]
+MISTAKES += ["Me gustan los gatos", "je suis", "gatos yuo"]  # of another language
+
+
+@pytest.mark.parametrize("text", MISTAKES)
 def test_mistakes_are_explained_as_in_python(text: str, demo_page: Any) -> None:
     with pytest.raises(UsageError) as raised:
         demo().explain(text, to="hi")
@@ -242,23 +222,19 @@ def test_every_unknown_word_has_its_nearest(demo_page: Any) -> None:
     assert unknown[0]["near"] == [] and unknown[1]["near"][0] == "You"
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        (dict(preparation="moses"), 'This model reads text that was prepared with "moses"'),
-        (
-            dict(normalization="nmt_nfkc_cf"),
-            "A browser does not have this vocabulary's normalization, \"nmt_",
-        ),
-    ],
-)
+GUESSES = [
+    (dict(preparation="moses"), 'This model reads text that was prepared with "moses"'),
+    (dict(normalization="nmt_nfkc_cf"), "A browser does not have this vocabulary's normalization, \"nmt_"),
+]
+
+
+@pytest.mark.parametrize(("settings", "reason"), GUESSES)
 def test_where_it_would_guess_it_says_so(settings: dict[str, Any], reason: str, pages: Any) -> None:
     page = pages(random_model(**settings))
     for call in ("tokenise('the dog')", "explainText('the dog')"):
         assert error_of(page, call).startswith(reason)
-    assert page.evaluate(
-        "switchedRun(page.runs[0], { ...UNSWITCHED, scale: false }).then((run) => run.computes)"
-    )
+    switched = "switchedRun(page.runs[0], { ...UNSWITCHED, scale: false })"
+    assert page.evaluate(f"{switched}.then((run) => run.computes)")
 
 
 def test_four_decimals_and_all_digits(demo_page: Any) -> None:
@@ -267,14 +243,11 @@ def test_four_decimals_and_all_digits(demo_page: Any) -> None:
         chance.standard_normal(300), chance.standard_normal(100) * 1e-5, chance.standard_normal(100) * 1e6,
         chance.integers(-64, 64, 100) / 32, [0.0, -0.0, 0.03125, 0.09375, -0.00003, 1e-38, 1e-45, 16777216],
     ]).astype(np.float32)  # fmt: skip
-    short = demo_page.evaluate(
-        "(values) => values.map((value) => fourDecimals(Math.fround(value)))", values.tolist()
-    )
+    each = "(values) => values.map((value) => {}(Math.fround(value)))"
+    short = demo_page.evaluate(each.format("fourDecimals"), values.tolist())
     assert short == [f"{value:z.4f}" if value else "0" for value in values.tolist()]
     assert demo_page.evaluate("fourDecimals(Math.fround(3e38))") == "3e+38"
-    long = demo_page.evaluate(
-        "(values) => values.map((value) => allDigits(Math.fround(value)))", values.tolist()
-    )
+    long = demo_page.evaluate(each.format("allDigits"), values.tolist())
     for text, value in zip(long, values, strict=True):
         assert np.float32(text) == value
         digits = str(value).replace("-", "").partition("e")[0].replace(".", "").strip("0")

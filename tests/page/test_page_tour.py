@@ -1,11 +1,10 @@
 """The tour of the page from start to end by keyboard: each stop's view, its numbers against Python's trace,
 what there is to try."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from opened_page import named, opened_page
+from opened_page import OpenPage, named
 from tiny import translator
 
 from pellucid.explanation import Explanation
@@ -74,41 +73,41 @@ def told(demo: Explanation) -> dict[int, list[str]]:
     }
 
 
-def test_the_tour_from_start_to_end_by_keyboard(browser: Any, demo: Explanation, demo_path: Path) -> None:
+def test_the_tour_from_start_to_end_by_keyboard(open_demo: OpenPage, demo: Explanation) -> None:
     says = told(demo)
-    with opened_page(browser, demo_path) as opened:
-        opened.tab_to("Tour")
+    opened = open_demo()
+    opened.tab_to("Tour")
+    opened.press("Enter")
+    for number, (view, tried) in enumerate(STOPS, 1):
+        opened.until(f"document.querySelector('.tour-count')?.textContent.startsWith('{count(number)}')")
+        opened.settle()
+        address = opened.address
+        assert address.startswith(f"#{view}?") and "open=tour" in address, address
+        assert opened.text(".tour h2") and len(opened.text(".tour-text").split()) > 20
+        for expected in says[number]:
+            assert expected in opened.text(".tour-text"), (number, expected)
+        if view:
+            names = "[...document.querySelectorAll('[data-plate]')].map((each) => each.spec.name)"
+            assert view in opened.page.evaluate(names)
+        opened.page.locator("[data-key=tour-try]").focus()
         opened.press("Enter")
-        for number, (view, tried) in enumerate(STOPS, 1):
-            opened.until(f"document.querySelector('.tour-count')?.textContent.startsWith('{count(number)}')")
-            opened.settle()
-            address = opened.address
-            assert address.startswith(f"#{view}?") and "open=tour" in address, address
-            assert opened.text(".tour h2") and len(opened.text(".tour-text").split()) > 20
-            for expected in says[number]:
-                assert expected in opened.text(".tour-text"), (number, expected)
-            if view:
-                names = "[...document.querySelectorAll('[data-plate]')].map((each) => each.spec.name)"
-                assert view in opened.page.evaluate(names)
-            opened.page.locator("[data-key=tour-try]").focus()
-            opened.press("Enter")
-            after = opened.address
-            assert after != address and tried in after and "open=tour" in after, (number, after)
-            assert not opened.is_seen("#fault")
-            opened.page.locator("[data-key=tour-next]").focus()
-            opened.press("Enter")
-        assert "open=" not in opened.address and not opened.is_seen(".tour")
+        after = opened.address
+        assert after != address and tried in after and "open=tour" in after, (number, after)
+        assert not opened.is_seen("#fault")
+        opened.page.locator("[data-key=tour-next]").focus()
+        opened.press("Enter")
+    assert "open=" not in opened.address and not opened.is_seen(".tour")
 
 
-def test_a_stop_forgets_what_was_tried_and_its_address_leads_back(browser: Any, demo_path: Path) -> None:
-    with opened_page(browser, demo_path, "#?open=tour&stop=6") as opened:
-        assert count(7) in opened.text(".tour-count")
-        opened.click("tour-try")
-        assert "training would leak" in opened.text("#effect")
-        opened.click("tour-back")
-        assert count(6) in opened.text(".tour-count") and not opened.is_seen("#effect")
-        opened.click("tour-leave")
-        assert not opened.is_seen(".tour") and opened.is_seen(".inspector"), "the view of the stop stays"
+def test_a_stop_forgets_what_was_tried_and_its_address_leads_back(open_demo: OpenPage) -> None:
+    opened = open_demo("#?open=tour&stop=6")
+    assert count(7) in opened.text(".tour-count")
+    opened.click("tour-try")
+    assert "training would leak" in opened.text("#effect")
+    opened.click("tour-back")
+    assert count(6) in opened.text(".tour-count") and not opened.is_seen("#effect")
+    opened.click("tour-leave")
+    assert not opened.is_seen(".tour") and opened.is_seen(".inspector"), "the view of the stop stays"
 
 
 @pytest.mark.parametrize(
@@ -116,32 +115,31 @@ def test_a_stop_forgets_what_was_tried_and_its_address_leads_back(browser: Any, 
     [(False, {"heads": 1, "decoder_layers": 1}, 1440), (True, {"heads": 1, "norm": "first"}, 390)],
 )
 def test_the_tour_offers_only_what_a_page_can_try(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recording: bool, shape: Any, width: int
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, recording: bool, shape: Any, width: int
 ) -> None:
     if recording:
         monkeypatch.setattr(payload, "COMPUTES", 0)
     given = translator(**shape).explain("How are you ?", to="hi", target="आप कैसे हैं ?")
-    given.to_html(tmp_path / "page.html")
     left_out = []
-    with opened_page(browser, tmp_path / "page.html", f"#{SELF}", width=width) as opened:
-        if width == 390:
-            opened.click(".close-sheet")
-        opened.click("#open-tour")
-        assert opened.is_seen("#drawing"), "the first stop's view, whatever was open"
-        for number in range(1, 15):
-            opened.until(f"document.querySelector('.tour-count')?.textContent === 'Stop {number} of 14'")
-            opened.assert_fits(width)
-            if opened.page.locator("[data-key=tour-try]").count() == 0:
-                left_out.append(number)
-            else:
-                before = opened.address
-                for _ in range(2):  # the second time it is undone
-                    opened.click("tour-try")
-                assert opened.address == before, number
-            if number == 14:
-                text = opened.page.locator(".tour-text").text_content()
-                assert ("cannot decode it again" if recording else "The largest difference") in text
-            opened.click("tour-next")
-        at_the_end = "document.activeElement.id || document.activeElement.className"
-        assert opened.page.evaluate(at_the_end) == ("close-sheet" if width == 390 else "open-tour")
+    opened = open_page(f"#{SELF}", width=width, of=given)
+    if width == 390:
+        opened.click(".close-sheet")
+    opened.click("#open-tour")
+    assert opened.is_seen("#drawing"), "the first stop's view, whatever was open"
+    for number in range(1, 15):
+        opened.until(f"document.querySelector('.tour-count')?.textContent === 'Stop {number} of 14'")
+        opened.assert_fits(width)
+        if opened.page.locator("[data-key=tour-try]").count() == 0:
+            left_out.append(number)
+        else:
+            before = opened.address
+            for _ in range(2):  # the second time it is undone
+                opened.click("tour-try")
+            assert opened.address == before, number
+        if number == 14:
+            text = opened.page.locator(".tour-text").text_content()
+            assert ("cannot decode it again" if recording else "The largest difference") in text
+        opened.click("tour-next")
+    at_the_end = "document.activeElement.id || document.activeElement.className"
+    assert opened.page.evaluate(at_the_end) == ("close-sheet" if width == 390 else "open-tour")
     assert left_out == ([3, 6, 7, 9, 10] if recording else [3]), "one head; no switch in a recording"
