@@ -16,9 +16,12 @@ LETTERS, RANDOM = "abcdefgh", ("x", "y")
 CONFIG = from_table(
     {
         "vocabulary": {"kind": "word", "size": 40},
-        "model": {"width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0},
+        "model": {
+            "width": 32, "heads": 4, "hidden": 64, "encoder_layers": 1, "decoder_layers": 1, "dropout": 0.0
+        },
         "training": {
-            "batch_tokens": 512, "peak_rate": 0.01, "warmup_steps": 50, "precision": "fp32", "label_smoothing": 0.0
+            "batch_tokens": 512, "peak_rate": 0.01, "warmup_steps": 50,
+            "precision": "fp32", "label_smoothing": 0.0,
         },
         "translation": {"max_length": 20},
     }
