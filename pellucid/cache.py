@@ -20,7 +20,7 @@ class NoPast:
         return keys_BHMK, values_BHMU
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """The positions of so many next tokens, and a number above them: from 0 on."""
+        """Return the positions of this many next tokens, from 0 on, and a number above them."""
         return slice(0, length), length
 
     def mask(self) -> Mask:
@@ -42,7 +42,7 @@ class GrowingPast:
         return self._keys[0].shape[2] if self._keys else 0
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """The positions of so many next tokens, and a number above them: behind those that are remembered."""
+        """Return the positions of this many next tokens, after those remembered, and a number above them."""
         return slice(self.position, self.position + length), self.position + length
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,7 @@ class FixedPast:
         self.reach = longest  # positions that a step looks at: more than any row has filled
 
     def positions(self, length: int) -> tuple[Tensor, int]:
-        """The position of each row's next token, R x 1, and a number above all of them."""
+        """Return the position of each row's next token, R x 1, and a number above all of them."""
         return self._positions_R[:, None], len(self._span)
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,7 +89,7 @@ class FixedPast:
         return both[0], both[1]
 
     def mask(self) -> Mask:
-        """What each row has filled, its next token included."""
+        """Return the mask of what each row has filled, its next token included."""
         return Mask(self._span[: self.reach] <= self._positions_R[:, None], some_row_is_empty=False)
 
     def select(self, rows: Tensor) -> None:
@@ -120,7 +120,7 @@ class Memory:
         return self.keys_BHMK[0].shape[0]
 
     def select(self, sentences: Tensor) -> "Memory":
-        """The memory of these sentences only."""
+        """Return the memory of these sentences only."""
         allowed = self.mask.allowed_BM
         return Memory(
             [keys.index_select(0, sentences) for keys in self.keys_BHMK],

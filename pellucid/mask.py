@@ -34,7 +34,7 @@ class Mask:
         return not bool(seen.all())
 
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
-        """The mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
+        """Return the mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
         allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
         if self.first_query is None or keys <= self.first_query + 1:
             return allowed

@@ -44,7 +44,7 @@ class Transformer(Part):
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """As `forward`, but return the output of the decoder's stack, B L D, before the projection."""
+        """Do as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
         check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
@@ -54,18 +54,18 @@ class Transformer(Part):
         return self.encoder(source, Mask(source_mask), self.embedding)
 
     def remember(self, encoded_BMD: Tensor, source_mask: Tensor | None) -> Memory:
-        """Each decoder layer's keys and values of the source: computed once, used at every step."""
+        """Return each decoder layer's keys and values of the source: computed once, used at every step."""
         layers = cast("list[DecoderLayer]", self.decoder.layers)
         pairs = [layer.cross_attention.remember(encoded_BMD) for layer in layers]
         return Memory([keys for keys, _ in pairs], [values for _, values in pairs], Mask(source_mask))
 
     def decode(self, target: Tensor, memory: Memory, past: Past) -> Tensor:
-        """The logits after each of the next ids (rows L), given the past; the rows of a sentence's hypotheses
-        are neighbours."""
+        """Return the logits after each of the next ids (rows L), given the past; the rows of a sentence's
+        hypotheses are neighbours."""
         return self.logits(self.decoder(target, memory, past, self.embedding))
 
     def logits(self, output_BLD: Tensor) -> Tensor:
-        """The linear layer before the softmax; tied, it is the embedding matrix (section 3.4)."""
+        """Apply the linear layer before the softmax; tied, it is the embedding matrix (section 3.4)."""
         return self.decoder.project(output_BLD, self.projection_weight)
 
     @property
@@ -189,11 +189,11 @@ class Attention(Part):
         self.dropout = Dropout(config.attention_dropout)
 
     def remember(self, y_BMD: Tensor) -> tuple[Tensor, Tensor]:
-        """The keys B H M K and values B H M U of what is attended to."""
+        """Return the keys B H M K and values B H M U of what is attended to."""
         return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
 
     def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
-        """Each position of x asks the keys, with its query, and gets a weighted sum of the values."""
+        """Let each position of x ask the keys, with its query, and get a weighted sum of the values."""
         queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
         keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
         context = attend(queries, keys, values, mask, self.see, self.dropout)
@@ -233,7 +233,7 @@ def attend(
 
 
 def additive(may_look: Tensor | None, scores_BHLM: Tensor) -> Tensor:
-    """The mask that is added to the scores: 0 where a query may look, -inf where not; an expanded view."""
+    """Return the mask that is added to the scores: 0 where a query may look, -inf where not (a view)."""
     matrix = scores_BHLM.new_zeros(() if may_look is None else may_look.shape)
     return (matrix if may_look is None else matrix.masked_fill(~may_look, -math.inf)).expand_as(scores_BHLM)
 
@@ -360,7 +360,7 @@ def sinusoids(
 
 
 def round_up(length: int) -> int:
-    """The next power of two, so that few tables of positions are made; for an exported graph, one table."""
+    """Round up to a power of two, so that few tables of positions are made; for an exported graph, one."""
     return EXPORTED_POSITIONS if torch.compiler.is_exporting() else 1 << (length - 1).bit_length()
 
 

@@ -78,7 +78,7 @@ def parameters_by_part(model: Transformer) -> dict[str, str]:
 
 
 def _tree(table: Mapping[str, Any]) -> Iterator[str]:
-    """Lines for a table of the manifest, with more indentation for tables inside it."""
+    """Return lines for a table of the manifest, with more indentation for tables inside it."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield f"{name}:{'' if value else ' none'}"

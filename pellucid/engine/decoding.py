@@ -86,7 +86,7 @@ class EngineDecoding:
         self._width = 0
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
-        """The last token of each row -> the likeliest next tokens, or all of them."""
+        """Take the last token of each row; return the likeliest next tokens, or all of them."""
         count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places.taken)
         rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if width == self._width:
@@ -104,7 +104,7 @@ class EngineDecoding:
         return found
 
     def _lay_out(self, width: int) -> None:
-        """Write where the rows stand, if a sentence has so many."""
+        """Write each row's position, place and cell, for sentences of this many rows."""
         rows, count = self._session.rows, len(self._places.taken) * width
         position, place = np.repeat(self._places.lengths, width), np.repeat(self._places.taken, width)
         column = np.tile(np.arange(width), len(self._places.taken)) * (position > 0)

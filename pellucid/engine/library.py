@@ -20,7 +20,7 @@ class NoKernelsWarning(UserWarning):
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
-    """A structure of kernels.c: "type name, name; type name"; `*` is any pointer."""
+    """Make a structure of kernels.c from "type name, name; type name"; `*` is any pointer."""
     types: dict[str, Any] = {"*": c_void_p, "int32": c_int32, "int64": c_int64, "float": c_float}
     types |= {each.__name__: each for each in ctypes.Structure.__subclasses__()}
     listed = []
@@ -74,7 +74,7 @@ class Kernels:
 
 
 def kernels() -> Kernels | None:
-    """The fastest kernels for this processor; None, with a warning that says why, where there are none."""
+    """Return the fastest kernels for this processor; or None, with a warning that says why there are none."""
     chosen = os.environ.get(CHOICE) or None
     if chosen == "none":
         return None
@@ -96,7 +96,7 @@ def has_kernels() -> bool:
 
 
 def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
-    """The fastest kind that this processor has, or the one that the environment names."""
+    """Return the fastest kind that this processor has, or the one that the environment names."""
     possible = [kind for kind in BITS if runs(library, kind)]
     if chosen is None:
         return possible[0]
@@ -109,7 +109,7 @@ def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
 
 
 def runs(library: ctypes.CDLL, kind: str) -> bool:
-    """Whether kernels of this kind are in the library and this processor has what they need."""
+    """Tell whether the library has kernels of this kind, and the processor what they need."""
     has = not BITS[kind] or library.processor() & BITS[kind]
     return bool(has) and hasattr(library, f"{kind}_begin")
 

@@ -62,7 +62,7 @@ class Arena:
         self._used = -self._bytes.ctypes.data % BLOCK
 
     def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """An array that begins at a line of the cache."""
+        """Return an array that begins at a line of the cache."""
         size = bytes_in(shape, dtype)
         part = self._bytes[self._used : self._used + size]
         self._used += up(size)
@@ -212,7 +212,7 @@ class Session:
 
 
 def weight_bytes(config: ModelConfig, precision: str) -> int:
-    """The bytes that the packed parts of a model take, beside its embeddings."""
+    """Return the bytes that the packed parts of a model take, without its embeddings."""
     shape = Shape.of(config)
     attention = 4 * shape.across * shape.padded
     feed_forward = 2 * shape.hidden * shape.padded
@@ -224,12 +224,12 @@ def weight_bytes(config: ModelConfig, precision: str) -> int:
 
 
 def pair_type(precision: str) -> type:
-    """The type of remembered keys and values."""
+    """Return the type of remembered keys and values."""
     return np.float16 if precision == "int8" else np.float32
 
 
 def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
-    """The shape and type of all that a session holds, by structure and field."""
+    """Return the shape and type of each array of a session, by structure and field."""
     starts, cells, both = int(room.starts[-1]), int(room.cells[-1]), 2 * shape.across
     rows = max(room.rows, min(starts, max(ENCODED_TOGETHER, int(room.sources.max()))))
     keys, number, whole = up(room.positions), np.float32, np.int32
@@ -253,7 +253,7 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
 
 
 def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
-    """The bytes of a session in this room, with a step's logits, which search looks at if it must."""
+    """Return the bytes of a session in this room, with a step's logits, which search looks at if it must."""
     shape = Shape.of(config)
     by_structure = arrays_of(shape, room, pair_type(precision))
     arrays = [about for each in by_structure.values() for about in each.values()]
@@ -263,5 +263,5 @@ def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
 
 
 def bytes_in(shape: int | tuple[int, ...], dtype: type) -> int:
-    """The bytes of an array."""
+    """Return the bytes of an array."""
     return math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize

@@ -19,7 +19,7 @@ ACTIVATIONS = {"relu": 0, "gelu": 1, "silu": 2}
 
 
 def up(number: int, multiple: int = BLOCK) -> int:
-    """The next multiple."""
+    """Round up to a multiple."""
     return -(-number // multiple) * multiple
 
 
@@ -40,7 +40,7 @@ class Shape:
 
     @classmethod
     def of(cls, config: ModelConfig) -> "Shape":
-        """The shape of a model with this configuration."""
+        """Return the shape of a model with this configuration."""
         head, score_scale = up(config.width // config.heads, LANES), (config.width // config.heads) ** -0.5
         across, hidden = up(config.heads * head), up(config.hidden)
         widths = config.width, up(config.width), config.heads, head, across, hidden, up(config.target_size)
@@ -68,7 +68,7 @@ class Gains(NamedTuple):
 
 
 def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
-    """What a layer multiplies by at a step, in the order in which it does; norms come last."""
+    """Return what a layer multiplies by at a step, in the order of its products; norms come last."""
     residuals = [layer.residual_1, layer.residual_2]
     parts: dict[str, Affine | Gains] = {
         "qkv": joined(layer.self_attention, shape, "qkv"),
@@ -85,7 +85,7 @@ def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, A
 
 
 def logits(model: Transformer, shape: Shape) -> Affine:
-    """The projection to the vocabulary; what pads it can never be chosen."""
+    """Return the projection to the vocabulary; its padding can never be chosen."""
     weight, own = model.projection_weight.detach(), model.decoder.projection.bias
     bias = weight.new_zeros(len(weight)) if own is None else own.detach()
     return Affine(weight, F.pad(bias, (0, shape.vocabulary - len(bias)), value=-math.inf), shape.padded)
@@ -106,7 +106,7 @@ def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[
 
 
 def joined(attention: Attention, shape: Shape, which: str) -> Affine:
-    """The projections to queries, keys and values as one matrix, each head padded."""
+    """Join the projections to queries, keys and values in one matrix, each head padded."""
     named = {"q": attention.query, "k": attention.key, "v": attention.value}
     layers = [named[letter] for letter in which]
     weights = [_by_head(_weight(layer), shape) for layer in layers]
@@ -115,13 +115,13 @@ def joined(attention: Attention, shape: Shape, which: str) -> Affine:
 
 
 def output(attention: Attention, shape: Shape) -> Affine:
-    """The projection of the concatenated heads."""
+    """Return the projection of the concatenated heads."""
     weight = _by_head(_weight(attention.output).mT, shape).mT
     return Affine(weight.contiguous(), _bias(attention.output, shape.padded), shape.across)
 
 
 def norm(part: nn.Module | None, shape: Shape) -> Gains:
-    """A LayerNorm's numbers, padded; none where there is no norm."""
+    """Return a LayerNorm's numbers, padded; none where there is no norm."""
     if part is None:
         return Gains(torch.zeros(0), torch.zeros(0))
     assert isinstance(part, ModelNorm)
@@ -130,7 +130,7 @@ def norm(part: nn.Module | None, shape: Shape) -> Gains:
 
 
 def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
-    """The vectors of a stack's tokens, where the model has them if they are in float32."""
+    """Return the vectors of a stack's tokens: the model's own memory if they are in float32."""
     part = model.embedding or stack.embedding
     assert part is not None
     return part.weight.detach().float().contiguous()

@@ -89,7 +89,7 @@ class Session:
         return x if self._weights.norm_first else normalise(x, gains, self._weights.shape.width)
 
     def _read(self, ids: Sequence[int]) -> list[Tensor]:
-        """The keys and values of a source for each decoder layer, M 2 A."""
+        """Return the keys and values of a source for each decoder layer, M 2 A."""
         across = self._weights.shape.across
         x = self._embed("encoder", torch.tensor(ids), torch.arange(len(ids)))
         *layers, last = self._weights.parts["encoder"]
@@ -133,14 +133,14 @@ class Session:
 
 
 def packed(part: Affine) -> Quantised:
-    """A matrix with a scale for each output."""
+    """Quantise a matrix, with a scale for each output."""
     padding = (0, part.inputs - part.weight.shape[1], 0, part.outputs - part.weight.shape[0])
     weight, scale = quantise(F.pad(part.weight.float(), padding))
     return Quantised(weight, scale, part.bias.float())
 
 
 def quantise(x_MK: Tensor) -> tuple[Tensor, Tensor]:
-    """int8 M K and a scale for each row: x is about the scale times q."""
+    """Return int8 M K, and a scale for each row: x is about scale times int8."""
     top = x_MK.abs().amax(-1).nan_to_num(0.0, torch.inf).clamp(min=1e-30)
     broken = torch.where(x_MK.isfinite().all(-1), 0.0, torch.nan)
     whole = (x_MK * torch.full_like(top, 127.0).div(top)[:, None]).round()
@@ -148,14 +148,14 @@ def quantise(x_MK: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def project(x_MK: Tensor, matrix: Quantised) -> Tensor:
-    """x W^T + b: exact sums of integers, then both scales, then the bias."""
+    """Compute x W^T + b: exact sums of integers, then both scales, then the bias."""
     quantised, scale = quantise(x_MK)
     sums = torch._int_mm(quantised, matrix.weight.mT)
     return sums.float() * scale[:, None] * matrix.scale + matrix.bias
 
 
 def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
-    """LayerNorm over the first `width` numbers."""
+    """Apply a LayerNorm over the first `width` numbers."""
     mean = (added(x_MD) / width)[:, None]
     apart = x_MD - mean
     squares = F.pad((apart * apart)[:, :width], (0, x_MD.shape[1] - width))
@@ -165,7 +165,7 @@ def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
 
 
 def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
-    """Attention of rows over as many keys each: M A."""
+    """Return the context of each row, M A; all rows have the same number of keys, T."""
     keys, values = (part[..., : shape.heads * shape.head].float() for part in pairs_MT2A.unbind(2))
     by_head = (shape.heads, shape.head)
     query = query_MA[:, : shape.heads * shape.head].unflatten(-1, by_head)
@@ -178,7 +178,7 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
 
 
 def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
-    """Each row's highest logit, and the sum of exp(logit - highest), a chunk of the vocabulary at a time."""
+    """Return each row's highest logit and the sum of exp(logit - highest), a chunk of ids at a time."""
     greatest, total = torch.full((len(logits_MV),), -torch.inf), torch.zeros(len(logits_MV))
     for number, chunk in enumerate(logits_MV.split(CHUNK, dim=1)):
         top = chunk.nan_to_num(-torch.inf, torch.inf, -torch.inf).amax(-1)
@@ -194,7 +194,7 @@ def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tensor, Tensor]:
-    """The highest logits that are allowed, and their ids, ascending; of equal ones, the lowest ids."""
+    """Return the highest logits that are allowed, and their ids, ascending; of equal ones, the lowest ids."""
     allowed = logits_MV.nan_to_num(-torch.inf, torch.inf, -torch.inf)
     allowed[:, forbidden] = -torch.inf
     values, ids = allowed.sort(dim=1, descending=True, stable=True)
@@ -203,7 +203,7 @@ def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tens
 
 
 def added(x: Tensor) -> Tensor:
-    """The sum over the last axis: in sixteen lanes, one after the other, then in a fixed tree."""
+    """Sum over the last axis: in sixteen lanes, one after the other, then in a fixed tree."""
     x = F.pad(x, (0, -x.shape[-1] % LANES)).unflatten(-1, (-1, LANES))
     total = in_order(x)
     fours = total.unflatten(-1, (4, 4))
@@ -212,12 +212,12 @@ def added(x: Tensor) -> Tensor:
 
 
 def in_order(x: Tensor) -> Tensor:
-    """The sum over the last axis but one, one row after the other: NumPy adds so, where PyTorch may not."""
+    """Sum over the last axis but one, row after row: NumPy keeps this order, PyTorch may not."""
     return torch.from_numpy(np.add.reduce(x.contiguous().numpy(), axis=-2))
 
 
 def exponential(x: Tensor) -> Tensor:
-    """e^x as kernels.c computes it, for x <= MOST."""
+    """Compute e^x as kernels.c does, for x <= MOST."""
     y = (x * 1.44269504).clamp_min(-126.0)
     whole = y.round()
     r = y - whole
@@ -228,12 +228,12 @@ def exponential(x: Tensor) -> Tensor:
 
 
 def relu(x: Tensor) -> Tensor:
-    """max(0, x)."""
+    """Compute max(0, x)."""
     return torch.where(x < 0, 0.0, x)
 
 
 def gelu(x: Tensor) -> Tensor:
-    """x P(N(0, 1) <= x), as kernels.c computes it."""
+    """Compute x P(N(0, 1) <= x) as kernels.c does."""
     z = x.abs() * 0.70710678
     t = 1.0 / (z * 0.3275911 + 1.0)
     p = t * 1.061405429 - 1.453152027
@@ -244,7 +244,7 @@ def gelu(x: Tensor) -> Tensor:
 
 
 def silu(x: Tensor) -> Tensor:
-    """x / (1 + e^-x)."""
+    """Compute x / (1 + e^-x)."""
     return x / (exponential((-x).clamp_max(MOST)) + 1.0)
 
 

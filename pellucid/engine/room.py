@@ -39,8 +39,8 @@ class Room:
         candidates: int,
         forbidden: Sequence[int] = (),
     ) -> "Room":
-        """Room for `together` of these sentences, which come in this order: the nth place never gets one that
-        stands before the nth."""
+        """Make room for `together` of these sentences, which come in this order: the nth place never gets one
+        that stands before the nth."""
         sources, most = (
             np.maximum.accumulate(np.array(each)[::-1])[::-1][:together] for each in (lengths, limits)
         )
@@ -93,7 +93,7 @@ class Places:
 
 
 def sums(counts: Iterable[int]) -> Array:
-    """0 and the sums of the first one, the first two, ..."""
+    """Return 0 and the sums of the first one, the first two, ..."""
     return np.cumsum([0, *counts]).astype(np.int32)
 
 

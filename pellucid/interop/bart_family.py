@@ -170,7 +170,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
-    """Positions that are stored must be the sinusoids: they could have been learned."""
+    """Check that stored positions are the sinusoids: they could have been learned."""
     for name in POSITIONS:
         if foreign.shapes.get(name, ())[1:] == (model.width,):
             stored = foreign.tensor(name)

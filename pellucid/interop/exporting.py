@@ -66,7 +66,7 @@ def export(
 
 @contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """A folder to write into that takes the place of `out` when all is there; else nothing stays."""
+    """Give a folder to write into, which becomes `out` when all is there; after an error nothing stays."""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))

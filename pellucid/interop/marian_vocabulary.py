@@ -65,7 +65,7 @@ def _special(
 
 
 def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: str) -> None:
-    """A table that has few of a model's pieces belongs to another model."""
+    """Check that the table has a model's pieces: with few of them, it belongs to another model."""
     tokens = tokens_of(model)
     known = sum(token in table for token in tokens)
     if known * 2 < len(tokens):

@@ -130,7 +130,7 @@ def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor
 
 
 def mask_of(source_mask: Tensor) -> Mask:
-    """A mask whose rows may be empty: a graph is made before its numbers are known."""
+    """Return a mask whose rows may be empty: a graph is made before its numbers are known."""
     return Mask(source_mask, some_row_is_empty=True)
 
 

@@ -47,7 +47,7 @@ def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> 
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
-    """Each token has an id of its own, within the model's vocabulary."""
+    """Check that each token has an id of its own, within the model's vocabulary."""
     ids = [value for value in table.values() if type(value) is int]
     if len(ids) < len(table):
         foreign.faults.append(f"{name}: some ids are not whole numbers.")
