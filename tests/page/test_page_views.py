@@ -38,8 +38,7 @@ WORDS = """(place) => [...document.querySelectorAll(`${place} bdi`)].map((word) 
   [word.textContent, getComputedStyle(word).direction, Math.round(word.getBoundingClientRect().x)])"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_what_is_seen_can_be_read_and_touched(open_page: OpenPage, width: int, scheme: str) -> None:
     opened = open_page(width=width, color_scheme=scheme)
     for address in (

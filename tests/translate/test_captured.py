@@ -29,12 +29,11 @@ def on_captured_steps(ours: Translator, monkeypatch: pytest.MonkeyPatch) -> list
     return engines
 
 
-@pytest.mark.parametrize("kind", ["word", "unigram"])
 @pytest.mark.parametrize("options", [*OPTIONS, dict(beam=2, batch_tokens=120)], ids=str)
 def test_they_find_what_plain_decoding_finds(
-    options: dict[str, Any], kind: str, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours, texts = translator(kind, seed=1, end=1.0), sentences(70 if kind == "unigram" else 30)
+    ours, texts = translator(seed=1, end=1.0), sentences(70)
     monkeypatch.setenv(CHOICE, "none")
     expected = ours.translate(texts, **options)
     on_captured_steps(ours, monkeypatch)
