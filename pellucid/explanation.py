@@ -85,7 +85,8 @@ class Explanation(Reading):
         names: what the page calls the two.
         """
         chosen, shown = place(path), [self] if beside is None else [self, beside]
-        write(chosen, page([(each, each.translator) for each in shown], names).encode())
+        named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]
+        write(chosen, page(named).encode())
 
     def to_json(self, path: str | Path) -> None:
         """Write the translation, the steps and every tensor; the schema is in pellucid/show/files.py."""

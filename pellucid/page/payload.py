@@ -16,7 +16,7 @@ logits}.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -31,7 +31,7 @@ from pellucid.page.blocks import Blocks
 from pellucid.page.spelling import spelling
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import Reading
-from pellucid.reading.tensors import describe, kind_of, origin
+from pellucid.reading.tensors import describe, kind_of, made_of
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record
 from pellucid.seeing.trace import Trace
@@ -39,6 +39,7 @@ from pellucid.show.code_lines import code_line
 from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
+Shown = tuple[Reading, TextTranslator, str]  # the last: what the page calls it, beside another
 Arrays = Mapping[str, np.ndarray]
 # What the page's script makes of others with the same bits (script/runs/recorded.js), by the operation in the
 # table of tensors: it spares a third of a big model's file.
@@ -51,43 +52,34 @@ HOW: Mapping[str, Callable[..., np.ndarray]] = {
 COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
-@dataclass(frozen=True)
-class Payload:
-    """The header, and the blocks by name, in base64."""
-
-    header: dict[str, Any]
-    blocks: dict[str, str]
-
-    def html(self) -> str:
-        """Return the elements that hold it: "payload" the header, "block-0" the first block, and so on."""
-        blocks = (
-            f'<script type="text/plain" id="block-{name}">{text}</script>'
-            for name, text in self.blocks.items()
-        )
-        return "\n".join([json_block("payload", self.header), *blocks])
-
-
-def payload(shown: Sequence[tuple[Reading, TextTranslator]]) -> Payload:
-    """Pack one reading and its translator, or two to be seen side by side."""
+def payload(shown: Sequence[Shown], **further: Any) -> str:
+    """Return the elements that hold one reading, or two to be seen side by side: "payload" the header, with
+    `further` entries, "block-0" the first block of numbers, and so on."""
     blocks = Blocks()
-    traced = {id(translator): (translator, reading.trace) for reading, translator in shown}
+    traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
-    names = {name: None for reading, _ in shown for name in reading.trace}
+    names = dict.fromkeys(name for reading, _, _ in shown for name in reading.trace)
     runs = [
         _run(reading, translator, parameters[id(translator)], blocks)
-        | {"model": list(traced).index(id(translator))}
-        for reading, translator in shown
+        | {"model": list(traced).index(id(translator)), "name": visible(called)}
+        for reading, translator, called in shown
     ]
-    header = {
+    models = [_model(*traced[key], parameters[key], blocks) for key in traced]
+    data = header(names, models=models, runs=runs, **further)
+    return "\n".join([json_block("payload", data), *blocks.html()])
+
+
+def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
+    """Return what every page is told: of tensors of these names the captions and the code, and `further`."""
+    kinds = dict.fromkeys(map(kind_of, names))
+    head = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {kind_of(name): asdict(describe(name)) for name in names},
-        "code": {kind_of(name): asdict(line) for name in names if (line := code_line(name))},
-        "models": [_model(*traced[key], parameters[key], blocks) for key in traced],
-        "runs": runs,
+        "captions": {kind: asdict(describe(kind)) for kind in kinds},
+        "code": {kind: asdict(line) for kind in kinds if (line := code_line(kind))},
     }
-    return Payload(jsonable(header), blocks.all())
+    return jsonable(head | further)
 
 
 def computes(translator: TextTranslator) -> bool:
@@ -108,7 +100,6 @@ def _model(
     translator: TextTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
     places, config = blocks.put(parameters.values()), translator.model.config
-    origins = {name: origin(name, config) for name in names}
     return {
         "computes": computes(translator),
         "parameter_count": sum(value.numel() for value in translator.model.parameters()),
@@ -118,7 +109,7 @@ def _model(
             name: {"shape": list(value.shape)} | place
             for (name, value), place in zip(parameters.items(), places, strict=True)
         },
-        "made_of": {name: [made.of, made.parameters] for name, made in origins.items()},
+        "made_of": {name: made_of(name, config) for name in names},
         "vocabulary": spelling(translator, carried=computes(translator)),
     }
 
@@ -166,13 +157,10 @@ def _tensors(
 
 def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:
     """Return the key of HOW that makes this tensor of others with the same bits; None if none does."""
-    made, by = origin(record.name, config), describe(record.name).by
+    by, (tensors, learned) = describe(record.name).by, made_of(record.name, config)
     if by not in HOW:
         return None
-    numbers = [
-        *(trace[name].tensor.numpy() for name in made.of),
-        *(parameters[each] for each in made.parameters),
-    ]
+    numbers = [*(trace[name].tensor.numpy() for name in tensors), *(parameters[name] for name in learned)]
     with np.errstate(all="ignore"):
         again = np.ascontiguousarray(HOW[by](*numbers))
     return by if again.tobytes() == record.tensor.numpy().tobytes() else None

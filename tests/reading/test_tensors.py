@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from small_models import small_model
 
 from pellucid.model import Norm, Transformer
-from pellucid.reading.tensors import describe, kinds, origin
+from pellucid.reading.tensors import describe, kinds, made_of
 from pellucid.seeing.trace import Trace, trace
 
 
@@ -21,9 +21,10 @@ def passed(**settings: Any) -> tuple[Transformer, Trace]:
 
 def made_again(name: str, model: Transformer, seen: Trace) -> torch.Tensor | None:
     """Do what the table says, with the tensors and parameters that it names; None for what reads ids."""
-    made, config = origin(name, model.config), model.config
-    x = [seen[each].tensor for each in made.of]
-    weights = [model.state_dict()[each] for each in made.parameters]
+    config = model.config
+    tensors, parameters = made_of(name, config)
+    x = [seen[each].tensor for each in tensors]
+    weights = [model.state_dict()[each] for each in parameters]
     axes = seen[name].axes
     match describe(name).by:
         case "linear":
@@ -73,7 +74,7 @@ def test_every_tensor_is_made_as_the_table_says(norm: str, matrices: dict[str, A
             again, record.tensor, atol=1e-5, rtol=1e-5, msg=lambda text, of=name: f"{of}: {text}"
         )
     assert rest == {"attention.mask", "stack.token_embeddings", "stack.positions"}
-    embedding = origin("decoder.token_embeddings", model.config).parameters
+    _, embedding = made_of("decoder.token_embeddings", model.config)
     looked = model.state_dict()[embedding[0]][torch.tensor([[2, 5]])] * model.config.width**0.5
     torch.testing.assert_close(looked, seen["decoder.token_embeddings"].tensor)
 
