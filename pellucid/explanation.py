@@ -9,9 +9,8 @@ from pellucid.errors import Setting, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
-from pellucid.reading.alignment import Alignment, align
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
-from pellucid.reading.looking import HeadLook, find_looks, merge_words
+from pellucid.reading.looking import Alignment, HeadLook, align, find_looks, merge_words
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import Stepwise, decode_stepwise

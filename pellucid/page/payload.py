@@ -26,7 +26,6 @@ from pellucid.config.schema import ModelConfig
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
-from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
 from pellucid.page.spelling import spelling
 from pellucid.reading.passes import in_float32
@@ -49,6 +48,9 @@ HOW: Mapping[str, Callable[..., np.ndarray]] = {
     "activation": lambda x: np.maximum(x, np.float32(0)),
     "affine": lambda x, weight, bias: x * weight + bias,
 }
+# Of these a page that cannot compute has only the BEST words of each position.
+KEPT = ("decoder.logits", "decoder.probabilities")
+BEST = 20
 COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
@@ -139,8 +141,7 @@ def _tensors(
     trace, config = reading.trace, translator.model.config
     tensors: dict[str, dict[str, Any]] = {}
     if not computes(translator):
-        logits, probabilities = (trace[name].tensor for name in KEPT)
-        tensors |= best_words(logits, probabilities, reading.target_ids, reading.vocabulary, blocks)
+        tensors |= _best_words(reading, blocks)
     for _, part in groupby(trace.values(), key=lambda record: record.name.rpartition(".")[0]):
         carried = []
         for record in part:
@@ -153,6 +154,26 @@ def _tensors(
         for record, place in zip(carried, blocks.put(each.tensor.numpy() for each in carried), strict=True):
             tensors[record.name] |= place
     return {name: tensors[name] for name in trace}
+
+
+def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
+    """Return the tensors of KEPT: for each position the best words, the best first (of equal ones the lower
+    id first), then the expected word; and the log of the sum of exp(logit) over all words."""
+    logits_BLV, probabilities_BLV = (reading.trace[name].tensor for name in KEPT)
+    best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
+    chosen = [[*ids, expected] for ids, expected in zip(best, reading.target_ids, strict=True)]
+    rows = np.arange(len(chosen))[:, None]
+    kept = {
+        "size": logits_BLV.shape[-1],
+        "tokens": [reading.vocabulary.target_tokens(ids) for ids in chosen],
+        "ids": chosen,
+        "log_sum_exp": logits_BLV[0].logsumexp(-1).tolist(),
+    }
+    numbers = [each[0].numpy()[rows, np.array(chosen)][None] for each in (logits_BLV, probabilities_BLV)]
+    return {
+        name: {"axes": "BLV", "shape": list(array.shape), "kept": kept} | place
+        for name, array, place in zip(KEPT, numbers, blocks.put(numbers), strict=True)
+    }
 
 
 def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from pellucid.errors import UsageError
 from pellucid.seeing.records import AXES, Record, Records, check_found, stack_of
 from pellucid.seeing.viewed import Viewed
-from pellucid.seeing.watching import full_name, parts_of, watches, watching
+from pellucid.seeing.watching import watches, watching
 
 RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller chooses another limit
 LABELS = {"encoder": "source_tokens", "decoder": "target_tokens"}  # how a vocabulary labels what each reads
@@ -95,16 +95,15 @@ def watching_records(
         else:
             tokens[stack] = list(map(getattr(vocabulary, LABELS[stack]), rows))
 
-    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = full_name(path, name)
-        names[full] = None
-        tensor = _edited(full, tensor, edits)
-        stacks = {axis: stack_of(full, axis) for axis in axes if axis in "LM"}
+    def watch(name: str, axes: str, tensor: Tensor) -> Tensor:
+        names[name] = None
+        tensor = _edited(name, tensor, edits)
+        stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
         own = {axis: tokens[stack] for axis, stack in stacks.items() if stack in tokens}
-        see(Record(full, axes, tensor, own))
+        see(Record(name, axes, tensor, own))
         return tensor
 
-    with watching(watch, parts_of(model)), ExitStack() as hooks:
+    with watching(watch, model), ExitStack() as hooks:
         for stack in LABELS:
             if hasattr(model, stack):
                 hook = getattr(model, stack).register_forward_pre_hook(functools.partial(read, stack))
