@@ -45,7 +45,7 @@ class Row:
 
 def explicit(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
     """The lines of the equation, which `attend` runs for whoever watches."""
-    with watching(lambda path, name, axes, tensor: tensor):
+    with watching(lambda name, axes, tensor: tensor):
         return attend(queries, keys, values, mask, lambda name, tensor: tensor, NO_DROPOUT)
 
 

@@ -9,9 +9,8 @@ from pellucid.errors import Setting, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
-from pellucid.reading.alignment import Alignment, align
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
-from pellucid.reading.looking import HeadLook, find_looks, merge_words
+from pellucid.reading.looking import Alignment, HeadLook, align, find_looks, merge_words
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import Stepwise, decode_stepwise
@@ -85,7 +84,8 @@ class Explanation(Reading):
         names: what the page calls the two.
         """
         chosen, shown = place(path), [self] if beside is None else [self, beside]
-        write(chosen, page([(each, each.translator) for each in shown], names).encode())
+        named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]
+        write(chosen, page(named).encode())
 
     def to_json(self, path: str | Path) -> None:
         """Write the translation, the steps and every tensor; the schema is in pellucid/show/files.py."""

@@ -17,6 +17,7 @@ from command import Command, Outcome
 from pellucid.cli import main
 from pellucid.learning.run import train
 
+pytest_plugins = ["readings"]  # explanations of the tiny translator, as fixtures
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # the same in processes that tests start
 # Under nohup, or as a job in the background, a process ignores signals that tests send.

@@ -33,7 +33,7 @@ def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path)
         "",
         "",
         script("runs/recorded.js", "runs/stepping.js", "cells/making.js", "own/judge.js"),
-        payload([(each, each.translator) for each in explanations]).html(),
+        payload([(each, each.translator, "") for each in explanations]),
     )
     path = folder / "engine.html"
     path.write_text(html, encoding="utf-8")

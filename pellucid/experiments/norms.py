@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pellucid.experiments.result import Result, Row, Table, span
 from pellucid.explanation import Explanation
-from pellucid.reading.tensors import origin
+from pellucid.reading.tensors import made_of
 from pellucid.show.columns import digits, short
 from pellucid.show.panels import Shades
 
@@ -53,7 +53,7 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 def measure(explanation: Explanation, part: str) -> Tensor:
     """Return 3 L (2 + D): mean, variance and vector of the norm's input, the standardised input and the
     norm's output."""
-    (before,) = origin(f"{part}.mean", explanation.translator.model.config).of
+    (before,), _ = made_of(f"{part}.mean", explanation.translator.model.config)
     names = before, f"{part}.standardized", f"{part}.output"
     vectors = torch.stack([explanation.trace[name].tensor[0].double() for name in names])
     moments = vectors.mean(-1, keepdim=True), vectors.var(-1, correction=0, keepdim=True)

@@ -25,7 +25,7 @@ from pellucid.mask import Mask
 from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
 from pellucid.seeing.records import no_such_name
 from pellucid.seeing.trace import trace
-from pellucid.seeing.watching import full_name, parts_of, watching
+from pellucid.seeing.watching import watching
 from pellucid.translate.request import forbidden_ids
 
 ENCODER, DECODER, TOKENS = "encoder.onnx", "decoder.onnx", "tokens.json"
@@ -102,14 +102,13 @@ class Graph(nn.Module):
         """Return all results by name, in order."""
         seen: dict[str, Tensor] = {}
 
-        def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-            full = full_name(path, name)
-            if any(fnmatch.fnmatchcase(full, glob) for glob in self.see):
-                seen[full] = tensor
+        def watch(name: str, axes: str, tensor: Tensor) -> Tensor:
+            if any(fnmatch.fnmatchcase(name, glob) for glob in self.see):
+                seen[name] = tensor
             return tensor
 
         # Watched, the norm and the attention compute their equations openly: so do all our graphs.
-        with watching(watch, parts_of(self.model)):
+        with watching(watch, self.model):
             computed = self.compute(self.model, *given)
         return computed | seen
 

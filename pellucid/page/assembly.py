@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from string import Template
 from typing import Any
 
 from pellucid.reading.words import visible
@@ -30,8 +31,8 @@ def html_page(title: str, body: str, style: str, script: str, data: str = "") ->
 
 
 def styles(names: Sequence[str]) -> str:
-    """Return these style sheets as one text."""
-    return "\n".join(page_file(name) for name in names)
+    """Return the style sheets of these names as one text."""
+    return "\n".join(page_file(f"{name}.css") for name in names)
 
 
 def json_block(name: str, value: Any) -> str:
@@ -39,6 +40,11 @@ def json_block(name: str, value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{safe}</script>'
+
+
+def filled(name: str, /, **texts: str) -> str:
+    """Return a file in the page's folder with each $word replaced by its text, which is HTML."""
+    return Template(page_file(name)).substitute(texts)
 
 
 @cache

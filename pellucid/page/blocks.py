@@ -12,16 +12,16 @@ class Blocks:
     """Collect arrays into blocks of text."""
 
     def __init__(self) -> None:
-        self._packed: dict[str, str] = {}
+        self.packed: list[str] = []
 
     def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
         """Add a block of these arrays; return the place of each: its block, its offset in bytes, and its type
         if that is float16."""
-        name, offset, parts = str(len(self._packed)), 0, []
+        offset, parts = 0, []
         places: list[dict[str, Any]] = []
         for array in arrays:
             numbers = narrowed(array)
-            places.append({"block": name, "offset": offset})
+            places.append({"block": str(len(self.packed)), "offset": offset})
             if numbers.dtype == np.float16:
                 places[-1]["type"] = "float16"
             part = numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
@@ -29,12 +29,15 @@ class Blocks:
             offset += len(parts[-1])
         if places:
             packed = gzip.compress(b"".join(parts), 9, mtime=0)
-            self._packed[name] = base64.b64encode(packed).decode()
+            self.packed.append(base64.b64encode(packed).decode())
         return places
 
-    def all(self) -> dict[str, str]:
-        """Return the blocks by name, in base64."""
-        return dict(self._packed)
+    def html(self) -> list[str]:
+        """Return an element for each block."""
+        return [
+            f'<script type="text/plain" id="block-{name}">{text}</script>'
+            for name, text in enumerate(self.packed)
+        ]
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:

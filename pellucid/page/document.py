@@ -3,49 +3,74 @@
 import tomllib
 from collections.abc import Sequence
 from html import escape
-from string import Template
 
 from pellucid.folder.version import __version__
-from pellucid.page.assembly import html_page, page_file, styles
+from pellucid.page.assembly import filled, html_page, page_file, styles
 from pellucid.page.bundle import TRANSLATION_PAGE, script
-from pellucid.page.filled_form import own_payload
-from pellucid.page.own_form import own_html
-from pellucid.page.payload import payload
-from pellucid.page.summary import alignment_table, headline, purpose, steps_table
+from pellucid.page.own_form import own_html, own_payload
+from pellucid.page.payload import Shown, payload
 from pellucid.reading.reading import Reading
+from pellucid.reading.steps import Step
 from pellucid.reading.words import visible
-from pellucid.translate.text_translator import TextTranslator
 
-STYLES = (
-    "style.css",
-    "drawing.css",
-    "stage.css",
-    "dock.css",
-    "matrices.css",
-    "stages.css",
-    "own.css",
-    "tour.css",
-)
+STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour")
 
 
-def page(
-    shown: Sequence[tuple[Reading, TextTranslator]],
-    names: Sequence[str] = ("this one", "the other"),
-) -> str:
-    """Return the whole page as HTML: one reading with its translator, or two with these names."""
-    (reading, translator), carried = shown[0], payload(shown)
-    for run, name in zip(carried.header["runs"], names, strict=False):
-        run["name"] = visible(name)
-    carried.header["own"] = own_payload()
-    carried.header["tour"] = tomllib.loads(page_file("tour.toml"))["stop"]
+def page(shown: Sequence[Shown]) -> str:
+    """Return the whole page as HTML: of one reading, or of two side by side."""
+    reading, translator, _ = shown[0]
+    translation, to, config = reading.translation, reading.to or "", translator.model.config
     # What one reads on paper and without a script.
-    body = Template(page_file("page.html")).substitute(
-        headline=headline(reading),
-        purpose=purpose(translator.model.config),
-        steps=steps_table(reading.steps),
-        looked=alignment_table(reading),
+    body = filled(
+        "page.html",
+        source=escape(visible(translation.source)),
+        translation=escape(visible(translation.text)),
+        language=f" lang={to}" if to.isalnum() and to.isascii() else "",
+        layers=f"{config.encoder_layers} + {config.decoder_layers}",
+        loss=_number(sum(step.loss for step in reading.steps)),
+        steps="".join(_step(place, step) for place, step in enumerate(reading.steps, start=1)),
+        columns="".join(f"<th scope=col>{_word(token)}" for token in reading.source_tokens),
+        looked=_looked_rows(reading),
         version=escape(__version__),
         difference=escape(reading.difference),
         own=own_html(),
     )
-    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), carried.html())
+    tour = tomllib.loads(page_file("tour.toml"))["stop"]
+    data = payload(shown, own=own_payload(), tour=tour)
+    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), data)
+
+
+def _number(value: float) -> str:
+    """Write a number with four decimals, as every table does."""
+    return f"{value:z.4f}"
+
+
+def _word(token: str) -> str:
+    """Return a token as HTML; the text direction of an Arabic or Hebrew token stays inside it."""
+    return f"<bdi>{escape(visible(token))}</bdi>"
+
+
+def _step(place: int, step: Step) -> str:
+    """Return the row of a step: input, expected word, probability, loss and alternatives."""
+    best = " ".join(
+        f"<span class=choice>{_word(token)} <span class=share>{_number(probability)}</span></span>"
+        for token, probability in step.alternatives
+    )
+    right = step.predicted == step.expected
+    mark = "" if right else f"<small class=miss>more probable: {_word(step.predicted)}</small>"
+    return (
+        f"<tr><th scope=row>{place}<td data-label=input>{_word(step.input)}"
+        f"<td data-label=expected class=expected>{_word(step.expected)}{mark}"
+        f"<td data-label=probability class=number>{_number(step.probability)}"
+        f"<td data-label=loss class=number>{_number(step.loss)}"
+        f"<td data-label='most probable'><div>{best}</div>"
+    )
+
+
+def _looked_rows(reading: Reading) -> str:
+    """Return a row for each step: where it looked, the mean of the heads of the last cross-attention."""
+    return "".join(
+        f"<tr><th scope=row>{_word(step.input)} <small>→ {_word(step.expected)}</small>"
+        + "".join(f"<td>{_number(share)}" for share in shares)
+        for step, shares in zip(reading.steps, reading.attention_to_source().tolist(), strict=True)
+    )

@@ -16,7 +16,7 @@ logits}.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -26,12 +26,11 @@ from pellucid.config.schema import ModelConfig
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
-from pellucid.page.best_words import KEPT, best_words
 from pellucid.page.blocks import Blocks
 from pellucid.page.spelling import spelling
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import Reading
-from pellucid.reading.tensors import describe, kind_of, origin
+from pellucid.reading.tensors import describe, kind_of, made_of
 from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record
 from pellucid.seeing.trace import Trace
@@ -39,6 +38,7 @@ from pellucid.show.code_lines import code_line
 from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
+Shown = tuple[Reading, TextTranslator, str]  # the last: what the page calls it, beside another
 Arrays = Mapping[str, np.ndarray]
 # What the page's script makes of others with the same bits (script/runs/recorded.js), by the operation in the
 # table of tensors: it spares a third of a big model's file.
@@ -48,46 +48,40 @@ HOW: Mapping[str, Callable[..., np.ndarray]] = {
     "activation": lambda x: np.maximum(x, np.float32(0)),
     "affine": lambda x, weight, bias: x * weight + bias,
 }
+# Of these a page that cannot compute has only the BEST words of each position.
+KEPT = ("decoder.logits", "decoder.probabilities")
+BEST = 20
 COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
 
 
-@dataclass(frozen=True)
-class Payload:
-    """The header, and the blocks by name, in base64."""
-
-    header: dict[str, Any]
-    blocks: dict[str, str]
-
-    def html(self) -> str:
-        """Return the elements that hold it: "payload" the header, "block-0" the first block, and so on."""
-        blocks = (
-            f'<script type="text/plain" id="block-{name}">{text}</script>'
-            for name, text in self.blocks.items()
-        )
-        return "\n".join([json_block("payload", self.header), *blocks])
-
-
-def payload(shown: Sequence[tuple[Reading, TextTranslator]]) -> Payload:
-    """Pack one reading and its translator, or two to be seen side by side."""
+def payload(shown: Sequence[Shown], **further: Any) -> str:
+    """Return the elements that hold one reading, or two to be seen side by side: "payload" the header, with
+    `further` entries, "block-0" the first block of numbers, and so on."""
     blocks = Blocks()
-    traced = {id(translator): (translator, reading.trace) for reading, translator in shown}
+    traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
-    names = {name: None for reading, _ in shown for name in reading.trace}
+    names = dict.fromkeys(name for reading, _, _ in shown for name in reading.trace)
     runs = [
         _run(reading, translator, parameters[id(translator)], blocks)
-        | {"model": list(traced).index(id(translator))}
-        for reading, translator in shown
+        | {"model": list(traced).index(id(translator)), "name": visible(called)}
+        for reading, translator, called in shown
     ]
-    header = {
+    models = [_model(*traced[key], parameters[key], blocks) for key in traced]
+    data = header(names, models=models, runs=runs, **further)
+    return "\n".join([json_block("payload", data), *blocks.html()])
+
+
+def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
+    """Return what every page is told: of tensors of these names the captions and the code, and `further`."""
+    kinds = dict.fromkeys(map(kind_of, names))
+    head = {
         "version": VERSION,
         "pellucid": __version__,
         "axes": AXES,
-        "captions": {kind_of(name): asdict(describe(name)) for name in names},
-        "code": {kind_of(name): asdict(line) for name in names if (line := code_line(name))},
-        "models": [_model(*traced[key], parameters[key], blocks) for key in traced],
-        "runs": runs,
+        "captions": {kind: asdict(describe(kind)) for kind in kinds},
+        "code": {kind: asdict(line) for kind in kinds if (line := code_line(kind))},
     }
-    return Payload(jsonable(header), blocks.all())
+    return jsonable(head | further)
 
 
 def computes(translator: TextTranslator) -> bool:
@@ -108,7 +102,6 @@ def _model(
     translator: TextTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
     places, config = blocks.put(parameters.values()), translator.model.config
-    origins = {name: origin(name, config) for name in names}
     return {
         "computes": computes(translator),
         "parameter_count": sum(value.numel() for value in translator.model.parameters()),
@@ -118,7 +111,7 @@ def _model(
             name: {"shape": list(value.shape)} | place
             for (name, value), place in zip(parameters.items(), places, strict=True)
         },
-        "made_of": {name: [made.of, made.parameters] for name, made in origins.items()},
+        "made_of": {name: made_of(name, config) for name in names},
         "vocabulary": spelling(translator, carried=computes(translator)),
     }
 
@@ -148,8 +141,7 @@ def _tensors(
     trace, config = reading.trace, translator.model.config
     tensors: dict[str, dict[str, Any]] = {}
     if not computes(translator):
-        logits, probabilities = (trace[name].tensor for name in KEPT)
-        tensors |= best_words(logits, probabilities, reading.target_ids, reading.vocabulary, blocks)
+        tensors |= _best_words(reading, blocks)
     for _, part in groupby(trace.values(), key=lambda record: record.name.rpartition(".")[0]):
         carried = []
         for record in part:
@@ -164,15 +156,32 @@ def _tensors(
     return {name: tensors[name] for name in trace}
 
 
+def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
+    """Return the tensors of KEPT: for each position the best words, the best first (of equal ones the lower
+    id first), then the expected word; and the log of the sum of exp(logit) over all words."""
+    logits_BLV, probabilities_BLV = (reading.trace[name].tensor for name in KEPT)
+    best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
+    chosen = [[*ids, expected] for ids, expected in zip(best, reading.target_ids, strict=True)]
+    rows = np.arange(len(chosen))[:, None]
+    kept = {
+        "size": logits_BLV.shape[-1],
+        "tokens": [reading.vocabulary.target_tokens(ids) for ids in chosen],
+        "ids": chosen,
+        "log_sum_exp": logits_BLV[0].logsumexp(-1).tolist(),
+    }
+    numbers = [each[0].numpy()[rows, np.array(chosen)][None] for each in (logits_BLV, probabilities_BLV)]
+    return {
+        name: {"axes": "BLV", "shape": list(array.shape), "kept": kept} | place
+        for name, array, place in zip(KEPT, numbers, blocks.put(numbers), strict=True)
+    }
+
+
 def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:
     """Return the key of HOW that makes this tensor of others with the same bits; None if none does."""
-    made, by = origin(record.name, config), describe(record.name).by
+    by, (tensors, learned) = describe(record.name).by, made_of(record.name, config)
     if by not in HOW:
         return None
-    numbers = [
-        *(trace[name].tensor.numpy() for name in made.of),
-        *(parameters[each] for each in made.parameters),
-    ]
+    numbers = [*(trace[name].tensor.numpy() for name in tensors), *(parameters[name] for name in learned)]
     with np.errstate(all="ignore"):
         again = np.ascontiguousarray(HOW[by](*numbers))
     return by if again.tobytes() == record.tensor.numpy().tobytes() else None

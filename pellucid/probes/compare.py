@@ -25,7 +25,7 @@ from torch import Tensor, cosine_similarity
 from pellucid.config.device import device_of
 from pellucid.model import Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
-from pellucid.reading.alignment import align
+from pellucid.reading.looking import align
 from pellucid.reading.passes import in_float32, quietly
 from pellucid.reading.reading import Reading, read
 from pellucid.seeing.edits import rewrite

@@ -42,14 +42,6 @@ class Parameter:
     bias: str
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What one tensor is made of: names of a trace, and of the model's parameters."""
-
-    of: tuple[str, ...]
-    parameters: tuple[str, ...]
-
-
 def kind_of(name: str) -> str:
     """Return what tensors of the same kind have in common: "attention.weights", "residual.sum"."""
     path, _, last = name.rpartition(".")
@@ -64,13 +56,11 @@ def describe(name: str) -> TensorKind:
     return rows.get(f"{part}.{last}") or rows[f"{'stack' if part in ADDED else part}.{last}"]
 
 
-def origin(name: str, config: ModelConfig) -> Origin:
-    """Return what the tensor of this name is made of, in a model with this configuration."""
+def made_of(name: str, config: ModelConfig) -> tuple[list[str], list[str]]:
+    """Return the tensors and the parameters that the tensor of this name is made of, in such a model."""
     path, row = name.rpartition(".")[0], describe(name)
-    return Origin(
-        tuple(_source(each, path, config) for each in row.of),
-        tuple(parameter for each in row.weights for parameter in _parameters(each.name, path, config)),
-    )
+    parameters = [parameter for each in row.weights for parameter in _parameters(each.name, path, config)]
+    return [_source(each, path, config) for each in row.of], parameters
 
 
 def _source(reference: str, path: str, config: ModelConfig) -> str:

@@ -161,9 +161,9 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
         if is_special or vocabulary.kind == "word":
             words += [Word(text_of([place]), (place,), is_special) for place in run]
             continue
-        groups: list[list[int]] = []
+        groups: list[list[int]] = [[]]
         for place in run:
-            if not groups or (tokens[place].startswith(SPACE) and not is_blank(groups[-1])):
+            if tokens[place].startswith(SPACE) and not is_blank(groups[-1]):
                 groups.append([])
             groups[-1].append(place)
         if len(groups) > 1 and is_blank(groups[-1]):

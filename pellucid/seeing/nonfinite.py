@@ -36,7 +36,7 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
     infinity, except -inf in a mask: `with find_nonfinite(model) as found: …`, then print(found)."""
     finding = Finding()
 
-    def see(record: Record) -> Tensor:
+    def see(record: Record) -> None:
         if not finding.first:
             wrong = ~record.tensor.isfinite()
             if record.name.rpartition(".")[2] in MASKED:
@@ -45,9 +45,8 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
                 finding.first, finding.what = record.name, _describe(record, wrong)
             else:
                 finding.last = record.name
-        return record.tensor
 
-    with watching_records(model, vocabulary, see):
+    with watching_records(model, vocabulary, {}, see):
         yield finding
     if finding.first:
         finding.parameters = [

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from pellucid.errors import UsageError
 from pellucid.seeing.records import AXES, Record, Records, check_found, stack_of
 from pellucid.seeing.viewed import Viewed
-from pellucid.seeing.watching import full_name, parts_of, watches, watching
+from pellucid.seeing.watching import watches, watching
 
 RECORDED_AT_MOST = 4 * 2**30  # bytes, unless the caller chooses another limit
 LABELS = {"encoder": "source_tokens", "decoder": "target_tokens"}  # how a vocabulary labels what each reads
@@ -27,36 +27,19 @@ class Labeller(Protocol):
     def target_tokens(self, ids: list[int]) -> list[str]: ...
 
 
-def apply_edits(edits: Mapping[str, Edit], name: str, tensor: Tensor) -> Tensor:
-    """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
-    for pattern, edit in edits.items():
-        if fnmatch.fnmatchcase(name, pattern):
-            changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
-            if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
-                got = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
-                raise UsageError(
-                    f"the edit of {name} returned {got}; it must return a tensor of shape "
-                    f"{tuple(tensor.shape)}."
-                )
-            tensor = changed.to(tensor.dtype)
-    return tensor
-
-
 class Trace(Records, Viewed):
     """The tensors of one forward pass: a mapping from names to records, in the order of computation."""
 
-    def __init__(
-        self, only: Sequence[str], edits: Mapping[str, Edit], gradients: bool, most_bytes: float
-    ) -> None:
+    def __init__(self, only: Sequence[str], gradients: bool, most_bytes: float) -> None:
         super().__init__()
-        self._only, self._edits, self._gradients = only, edits, gradients
+        self._only, self._gradients = only, gradients
         self._bytes_left, self._most_bytes = most_bytes, most_bytes
         self._shown = set[str]()
         self._sizes: dict[tuple[str, str], int] = {}
 
-    def see(self, record: Record) -> Tensor:
-        """Check the axes of a tensor, edit it and record it."""
-        name = record.name
+    def see(self, record: Record) -> None:
+        """Check the axes of a tensor and record it."""
+        name, tensor = record.name, record.tensor
         if name in self._shown:
             raise UsageError(
                 f"{name} was shown a second time: a trace holds one forward pass. Open a new trace for each "
@@ -64,12 +47,10 @@ class Trace(Records, Viewed):
             )
         self._shown.add(name)
         self._check_axes(record)
-        tensor = apply_edits(self._edits, name, record.tensor)
         if any(fnmatch.fnmatchcase(name, glob) for glob in self._only):
             self._make_room(name, tensor)
             kept = tensor if self._gradients else tensor.detach().cpu().clone()
             self[name] = dataclasses.replace(record, tensor=kept)
-        return tensor
 
     def _check_axes(self, record: Record) -> None:
         name, axes, tensor = record.name, record.axes, record.tensor
@@ -98,10 +79,10 @@ class Trace(Records, Viewed):
 
 @contextmanager
 def watching_records(
-    model: nn.Module, vocabulary: Labeller | None, see: Callable[[Record], Tensor]
+    model: nn.Module, vocabulary: Labeller | None, edits: Mapping[str, Edit], see: Callable[[Record], None]
 ) -> Iterator[Collection[str]]:
-    """Let `see` look at each tensor of this model, as a record with the tokens that its stacks read, and
-    replace it. Yield the names of all that were shown; raise if no pass ran inside the `with`."""
+    """Put edits into effect, and let `see` look at each tensor as it is then: a record with the tokens that
+    its stack reads. Yield the names of all tensors; raise if no pass ran inside the `with`."""
     tokens: dict[str, list[list[str]]] = {}  # that the "encoder" and the "decoder" are reading
     names: dict[str, None] = {}  # in the order of computation
 
@@ -114,14 +95,15 @@ def watching_records(
         else:
             tokens[stack] = list(map(getattr(vocabulary, LABELS[stack]), rows))
 
-    def watch(path: str, name: str, axes: str, tensor: Tensor) -> Tensor:
-        full = full_name(path, name)
-        names[full] = None
-        stacks = {axis: stack_of(full, axis) for axis in axes if axis in "LM"}
+    def watch(name: str, axes: str, tensor: Tensor) -> Tensor:
+        names[name] = None
+        tensor = _edited(name, tensor, edits)
+        stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
         own = {axis: tokens[stack] for axis, stack in stacks.items() if stack in tokens}
-        return see(Record(full, axes, tensor, own))
+        see(Record(name, axes, tensor, own))
+        return tensor
 
-    with watching(watch, parts_of(model)), ExitStack() as hooks:
+    with watching(watch, model), ExitStack() as hooks:
         for stack in LABELS:
             if hasattr(model, stack):
                 hook = getattr(model, stack).register_forward_pre_hook(functools.partial(read, stack))
@@ -132,6 +114,22 @@ def watching_records(
             "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
             "to change translations, edit that model."
         )
+    check_found("edits", edits, names)
+
+
+def _edited(name: str, tensor: Tensor, edits: Mapping[str, Edit]) -> Tensor:
+    """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
+    for pattern, edit in edits.items():
+        if fnmatch.fnmatchcase(name, pattern):
+            changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
+            if not isinstance(changed, Tensor) or changed.shape != tensor.shape:
+                got = tuple(changed.shape) if isinstance(changed, Tensor) else type(changed).__name__
+                raise UsageError(
+                    f"the edit of {name} returned {got}; it must return a tensor of shape "
+                    f"{tuple(tensor.shape)}."
+                )
+            tensor = changed.to(tensor.dtype)
+    return tensor
 
 
 @contextmanager
@@ -153,11 +151,10 @@ def trace(
         raise UsageError(
             f'only = {only!r} names no tensor. Give a glob such as "decoder.*.weights", or several.'
         )
-    wanted, edits = (only,) if isinstance(only, str) else only, edits or {}
-    seen = Trace(wanted, edits, gradients, most_bytes)
-    with watching_records(model, vocabulary, seen.see) as shown:
+    wanted = (only,) if isinstance(only, str) else only
+    seen = Trace(wanted, gradients, most_bytes)
+    with watching_records(model, vocabulary, edits or {}, seen.see) as shown:
         yield seen
-    check_found("edits", edits, shown)
     check_found("only", wanted, shown)
 
 
@@ -170,10 +167,5 @@ def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
     beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
     causal mask changes nothing, because there is no later word yet.
     """
-
-    def see(record: Record) -> Tensor:
-        return apply_edits(edits, record.name, record.tensor)
-
-    with watching_records(model, None, see) as shown:
+    with watching_records(model, None, edits, lambda record: None):
         yield
-    check_found("edits", edits, shown)

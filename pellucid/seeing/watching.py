@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from pellucid.errors import UsageError
 
-# path, name, axes, tensor -> the tensor that the model goes on with
-Watcher = Callable[[str, str, str, Tensor], Tensor]
+# full name, axes, tensor -> the tensor that the model goes on with
+Watcher = Callable[[str, str, Tensor], Tensor]
 
 
 class _Watching(threading.local):
@@ -33,14 +33,15 @@ def watches(watcher: Watcher) -> bool:
 
 
 @contextmanager
-def watching(watcher: Watcher, parts: frozenset[nn.Module] | None = None) -> Iterator[None]:
-    """Let `watcher` see and replace every tensor that a Part, or one of `parts`, shows in this thread."""
+def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]:
+    """Let `watcher` see and replace every tensor that a part of this model, or any, shows in this thread."""
+    parts = None if model is None else _parts_of(model)
     if watched():
         raise UsageError(
             "a trace (or another watch) is already open: one trace at a time in a thread. End the first "
             "`with` block before the second begins."
         )
-    _watching.watcher, _watching.parts = watcher, None if parts is None else frozenset(map(id, parts))
+    _watching.watcher, _watching.parts = watcher, parts
     try:
         yield
     finally:
@@ -58,12 +59,7 @@ class Part(nn.Module):
         if watcher is None or not (_watching.parts is None or id(self) in _watching.parts):
             return tensor
         name, _, axes = name_axes.rpartition("_")
-        return watcher(self.path, name, axes, tensor)
-
-
-def full_name(path: str, name: str) -> str:
-    """Join the path of a part and the name of a tensor: decoder.layers.0.cross_attention.weights."""
-    return f"{path}.{name}" if path else name
+        return watcher(f"{self.path}.{name}" if self.path else name, axes, tensor)
 
 
 def name_parts(model: nn.Module) -> None:
@@ -73,10 +69,10 @@ def name_parts(model: nn.Module) -> None:
             module.path = path
 
 
-def parts_of(model: nn.Module) -> frozenset[nn.Module]:
-    """Return the parts of a model; raise if it has none."""
+def _parts_of(model: nn.Module) -> frozenset[int]:
+    """Return the ids of a model's parts; raise if it has none."""
     modules = model.modules() if isinstance(model, nn.Module) else ()
-    parts = frozenset(module for module in modules if isinstance(module, Part))
+    parts = frozenset(id(module) for module in modules if isinstance(module, Part))
     if not parts:
         raise UsageError(
             f"model is a {type(model).__name__}, which has no part that shows a tensor. Give a Transformer: "

@@ -9,15 +9,6 @@ from inspect import getsource
 from pellucid import model
 from pellucid.reading.tensors import kind_of
 
-# The classes and functions of model.py that show the tensors of a kind of part.
-OWNERS = {
-    "attention": ("Attention", "attend"),
-    "feed_forward": ("FeedForward",),
-    "residual": ("Residual",),
-    "norm": ("Norm",),
-    "encoder": ("Encoder", "embed"),
-    "decoder": ("Decoder", "embed"),
-}
 SEEN = re.compile(r"\bsee\(\s*\"(\w+)_[A-Z]+\", ")  # see("scores_BHLM", …)
 REMEMBERED = "return self.split(self.key("  # where an attention's keys and values are computed
 
@@ -37,8 +28,10 @@ class CodeLine:
 def code_line(name: str) -> CodeLine | None:
     """Return the line that computes a tensor of a trace or a stage of a worked example, if there is one."""
     part, _, last = kind_of(name).rpartition(".")
-    owners = OWNERS.get(part or "attention", ())
-    return next((_lines()[owner, last] for owner in owners if (owner, last) in _lines()), None)
+    owner = (part or "attention").title().replace("_", "")  # the class of model.py that is this part
+    return next(
+        (_lines()[each, last] for each in (owner, "attend", "embed") if (each, last) in _lines()), None
+    )
 
 
 @cache

@@ -23,7 +23,7 @@ import numpy as np
 
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
-from pellucid.reading.alignment import align
+from pellucid.reading.looking import align
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import visible
 from pellucid.seeing.records import Record

@@ -6,9 +6,8 @@ from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
-from pellucid.reading.alignment import align
 from pellucid.reading.beam_path import LOST, BeamPath, BeamStep
-from pellucid.reading.looking import find_looks
+from pellucid.reading.looking import align, find_looks
 from pellucid.reading.reading import Reading
 from pellucid.reading.steps import Step
 from pellucid.reading.stepwise import Stepwise

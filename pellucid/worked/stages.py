@@ -97,7 +97,7 @@ def run(start: Start, see: See) -> None:
 
     projected = project("queries", queries), project("keys", keys), project("values", keys)
     mask = Mask(first_query=0) if start.causal else Mask()
-    with nullcontext() if watched() else watching(lambda path, name, axes, tensor: tensor):
+    with nullcontext() if watched() else watching(lambda name, axes, tensor: tensor):
         context = attend(*projected, mask, show, Dropout(0.0), 1 / (start.divisor or 1.0))
     concatenated = show("concatenated_BLD", context.transpose(1, 2).flatten(2))
     if "output" in reached:

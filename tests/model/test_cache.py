@@ -128,7 +128,7 @@ def test_rows_that_may_look_nowhere_are_zeros_whatever_the_fused_kernel_makes_of
         powers = [math.exp(score / math.sqrt(8)) for score in scores]
         for key, power in zip(seen, powers, strict=True):
             expected[sentence, head, query] += power / sum(powers) * values[sentence, head, key]
-    with watching(lambda path, name, axes, tensor: tensor) if watch else nullcontext():
+    with watching(lambda name, axes, tensor: tensor) if watch else nullcontext():
         context = attend(queries, keys, values, mask, lambda name, tensor: tensor, dropout)
     assert_equal(context, expected)
     assert not context[1].any() and (first_query is None or not context[2, :, :2].any())

@@ -128,7 +128,7 @@ def test_every_module_and_style_is_in_a_page() -> None:
     assert sorted({name for page in parts for name in page}) == MODULES
     assert all(page.startswith('"use strict";\n// ') and "\nimport " not in page for page in pages)
     styles = {*document.STYLES, *worked_document.STYLES}
-    assert styles == {path.name for path in FOLDER.glob("*.css")}
+    assert styles == {path.stem for path in FOLDER.glob("*.css")}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -95,7 +95,7 @@ def test_a_block_keeps_every_bit(page: Any, numbers: list[float]) -> None:
     found = page.evaluate(
         """async ([text, place, count]) =>
           [...new Uint32Array(numbersIn(await unpack(text), place, count).slice().buffer)]""",
-        [blocks.all()["0"], places[1], len(numbers)],
+        [blocks.packed[0], places[1], len(numbers)],
     )
     assert found == expected.view(np.uint32).tolist()
 

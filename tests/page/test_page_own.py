@@ -12,7 +12,7 @@ from slip_cases import HARDLY_CLAIMED, SLIPS, written
 
 from pellucid import attention
 from pellucid.errors import UsageError
-from pellucid.page.filled_form import as_form, own_payload
+from pellucid.page.own_form import as_form, own_payload
 from pellucid.seeing.viewed import lines
 from pellucid.show.worked_text import first_wrong
 from pellucid.worked.examples import Example, example, names, read_example

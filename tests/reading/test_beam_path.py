@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 import random_translator
@@ -97,18 +98,6 @@ def test_a_given_target_is_lost_where_the_search_dropped_it() -> None:
     assert forced(explanation, explanation.target_ids).lost_at is None
 
 
-def test_a_path_that_was_not_always_first_says_so() -> None:
-    for seed in range(12):
-        path = explained(seed).beam_path
-        places = [step.place for step in path.steps[: len(path.target)]]
-        later = [number for number, place in enumerate(places, start=1) if place]
-        assert ("narrower beam may lose it" in path.verdict) == bool(later)
-        if later:
-            assert ", ".join(map(str, later)) in path.verdict
-            return
-    raise AssertionError("no seed has such a path: choose other ones")
-
-
 def test_a_model_that_changed_in_between_is_noticed() -> None:
     explanation = explained()
     bias = explanation.translator.model.decoder.projection.bias
@@ -132,10 +121,20 @@ def test_the_replay_computes_in_bf16_what_was_served_in_bf16() -> None:
     assert explanation.beam_path.endings[0] == explanation.translation.hypotheses[0]
 
 
-def test_a_path_that_was_left_open_is_lost_there() -> None:
-    still_open = Candidate(["los"], [7], -0.5, -0.5, "left open")
-    path = BeamPath(1, [BeamStep([still_open], 0)], [], ["los"])
-    assert path.lost_at == 0 and path.verdict.endswith("was number 1 of 1; the search ended before it did.")
+KEPT, OPEN = (Candidate(["los"], [7], -0.5, -0.5, fate) for fate in ("kept", "left open"))
+
+
+@pytest.mark.parametrize(
+    "steps,lost_at,verdict",
+    [
+        ([([OPEN], 0)], 0, "was number 1 of 1; the search ended before it did."),
+        ([([KEPT, KEPT], 1), ([KEPT], 0), ([KEPT, KEPT], 1)], None, "not the first at step 1, 3: a narrower"),
+        ([([KEPT], 0)] * 2, 2, "The search was over after 2 steps, before it."),
+    ],
+)
+def test_what_became_of_a_path_is_said(steps: list[Any], lost_at: int | None, verdict: str) -> None:
+    path = BeamPath(2, [BeamStep(*step) for step in steps], [], ["los"] * 3)
+    assert path.lost_at == lost_at and verdict in path.verdict
 
 
 # Step by step, with a cache and without

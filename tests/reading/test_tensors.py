@@ -1,5 +1,6 @@
 """The table of tensors names every tensor of a pass, and says what it is made of."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ import torch.nn.functional as F
 from small_models import small_model
 
 from pellucid.model import Norm, Transformer
-from pellucid.reading.tensors import describe, kinds, origin
+from pellucid.reading.tensors import describe, kinds, made_of
 from pellucid.seeing.trace import Trace, trace
 
 
@@ -19,39 +20,37 @@ def passed(**settings: Any) -> tuple[Transformer, Trace]:
     return model, seen
 
 
+# What the operations of the table do with tensors and parameters.
+OPERATIONS: dict[str, Callable[..., torch.Tensor]] = {
+    "linear": F.linear,
+    "product of heads": lambda x, *weights: F.linear(x, *weights).unflatten(-1, (2, -1)).transpose(1, 2),
+    "product": torch.matmul,
+    "product with keys": lambda x, y: x @ y.mT,
+    "scale": lambda x: x / 4**0.5,
+    "plus": torch.add,
+    "softmax": lambda x: x.softmax(-1),
+    "concatenate": lambda x: x.transpose(1, 2).flatten(2),
+    "same": lambda x: x,
+    "activation": F.gelu,
+    "mean": lambda x: x.mean(-1),
+    "variance": lambda x: x.var(-1, correction=0),
+    "standardize": lambda x, mean, variance: (
+        (x - mean[..., None]) / (variance[..., None] + Norm.epsilon).sqrt()
+    ),
+    "affine": lambda x, weight, bias: x * weight + bias,
+}
+
+
 def made_again(name: str, model: Transformer, seen: Trace) -> torch.Tensor | None:
     """Do what the table says, with the tensors and parameters that it names; None for what reads ids."""
-    made, config = origin(name, model.config), model.config
-    x = [seen[each].tensor for each in made.of]
-    weights = [model.state_dict()[each] for each in made.parameters]
-    axes = seen[name].axes
-    match describe(name).by:
-        case "linear":
-            product = F.linear(x[0], *weights)
-            return product.unflatten(-1, (config.heads, -1)).transpose(1, 2) if "H" in axes else product
-        case "product":
-            return x[0] @ (x[1] if name.endswith("context") else x[1].mT)
-        case "scale":
-            return x[0] / (config.width // config.heads) ** 0.5
-        case "plus":
-            return x[0] + x[1]
-        case "softmax":
-            return x[0].softmax(-1)
-        case "concatenate":
-            return x[0].transpose(1, 2).flatten(2)
-        case "same":
-            return x[0]
-        case "activation":
-            return F.gelu(x[0])
-        case "mean":
-            return x[0].mean(-1)
-        case "variance":
-            return x[0].var(-1, correction=0)
-        case "standardize":
-            return (x[0] - x[1][..., None]) / (x[2][..., None] + Norm.epsilon).sqrt()
-        case "affine":
-            return x[0] * weights[0] + weights[1]
-    return None
+    tensors, parameters = made_of(name, model.config)
+    by = describe(name).by
+    if by == "linear" and "H" in seen[name].axes:
+        by = "product of heads"
+    elif name.endswith(".scores"):
+        by = "product with keys"
+    given = [seen[each].tensor for each in tensors] + [model.state_dict()[each] for each in parameters]
+    return OPERATIONS[by](*given) if by in OPERATIONS else None
 
 
 @pytest.mark.parametrize("norm", ["first", "last"])
@@ -73,7 +72,7 @@ def test_every_tensor_is_made_as_the_table_says(norm: str, matrices: dict[str, A
             again, record.tensor, atol=1e-5, rtol=1e-5, msg=lambda text, of=name: f"{of}: {text}"
         )
     assert rest == {"attention.mask", "stack.token_embeddings", "stack.positions"}
-    embedding = origin("decoder.token_embeddings", model.config).parameters
+    _, embedding = made_of("decoder.token_embeddings", model.config)
     looked = model.state_dict()[embedding[0]][torch.tensor([[2, 5]])] * model.config.width**0.5
     torch.testing.assert_close(looked, seen["decoder.token_embeddings"].tensor)
 

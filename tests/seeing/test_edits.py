@@ -67,40 +67,29 @@ for path in ("encoder.layers.1.residual_1", "encoder.layers.1.residual_2", "deco
     EDITS[f"no {path}"] = (without_residual(path), Changes(no_residual={path}))
 
 
-def big_model(norm: str) -> Transformer:
-    return small_model(norm=norm, encoder_layers=6, decoder_layers=6).double()
-
-
 def logits(model: Transformer, changes: Mapping[str, Edit]) -> Tensor:
-    with torch.no_grad(), trace(model, only="decoder.logits", edits=changes) as found:
-        model(SOURCE, SOURCE != 0, TARGET, TARGET != 0)
-    return found["decoder.logits"].tensor
+    with torch.no_grad(), trace(model, edits=changes):
+        return model(SOURCE, SOURCE != 0, TARGET, TARGET != 0)
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", [*EDITS, "another run"])
 def test_an_edit_changes_the_output_as_recomputed_by_hand(norm: str, name: str) -> None:
-    edits, changes = EDITS[name]
-    check(big_model(norm), edits, changes, changes_something=name != "nothing")
-
-
-@pytest.mark.parametrize("norm", ["last", "first"])
-def test_a_patched_tensor_is_that_of_the_other_run(norm: str) -> None:
-    model, path = big_model(norm), "decoder.layers.1.residual_2"
-    with torch.no_grad(), trace(model, only=f"{path}.output") as other:
-        model(SOURCE.flip(0), SOURCE.flip(0) != 0, TARGET, TARGET != 0)
-    check(model, patch(other, f"{path}.output"), Changes(instead={path: other[f"{path}.output"].tensor}))
-
-
-def check(
-    model: Transformer, edits: Mapping[str, Edit], changes: Changes, changes_something: bool = True
-) -> None:
+    model = small_model(norm=norm, encoder_layers=6, decoder_layers=6).double()
+    edits, changes = EDITS[name] if name in EDITS else from_another_run(model)
     numbers = {name: value.detach() for name, value in model.state_dict().items()}
     expected = ByHand(model.config, numbers, changes).logits(SOURCE, SOURCE != 0, TARGET, TARGET != 0)
     plain, edited = logits(model, {}), logits(model, edits)
     real = TARGET != 0  # the numbers at padding do not matter
     assert (edited - expected)[real].abs().max() < 1e-9
-    assert ((edited - plain)[real].abs().max() > 1e-6) == changes_something
+    assert ((edited - plain)[real].abs().max() > 1e-6) == (name != "nothing")
+
+
+def from_another_run(model: Transformer) -> tuple[Mapping[str, Edit], Changes]:
+    path = "decoder.layers.1.residual_2"
+    with torch.no_grad(), trace(model, only=f"{path}.output") as other:
+        model(SOURCE.flip(0), SOURCE.flip(0) != 0, TARGET, TARGET != 0)
+    return patch(other, f"{path}.output"), Changes(instead={path: other[f"{path}.output"].tensor})
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])
@@ -183,13 +172,8 @@ HEAD, CATS = LAST, "I like cats"
 
 
 @pytest.fixture(scope="module")
-def demo() -> Any:
-    return pellucid.load("demo", "cpu")
-
-
-@pytest.fixture(scope="module")
-def explained(demo: Any) -> Any:
-    return demo.explain(CATS, to="es")
+def explained() -> Any:
+    return pellucid.load("demo", "cpu").explain(CATS, to="es")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +186,8 @@ def explained(demo: Any) -> Any:
     ],
     ids=["silent", "uniform", "unscaled", "no residual"],
 )
-def test_a_search_with_edits_computes_what_an_edited_pass_does(demo: Any, changes: Any) -> None:
+def test_a_search_with_edits_computes_what_an_edited_pass_does(explained: Any, changes: Any) -> None:
+    demo = explained.translator
     plain = demo.translate(CATS, to="es")
     with pellucid.editing(demo.model, changes):
         said = demo.translate(CATS, to="es", beam=4)
@@ -213,12 +198,16 @@ def test_a_search_with_edits_computes_what_an_edited_pass_does(demo: Any, change
     assert said.score != plain.score and demo.translate(CATS, to="es") == plain, "afterwards all is as it was"
 
 
-def test_what_editing_refuses(demo: Any) -> None:
-    misspelt = {"decoder.logit": lambda logits: logits}
-    with pytest.raises(UsageError, match=r"Nearest: decoder\.logits"), pellucid.editing(demo.model, misspelt):
-        demo.translate(CATS, to="es")
-    mean = silence(HEAD, 2, "mean")
-    with pytest.raises(UsageError, match="needs all positions"), pellucid.editing(demo.model, mean):
+@pytest.mark.parametrize(
+    "changes,message",
+    [
+        ({"decoder.logit": lambda logits: logits}, r"Nearest: decoder\.logits"),
+        (silence(HEAD, 2, "mean"), "needs all positions"),
+    ],
+)
+def test_what_editing_refuses(explained: Any, changes: Any, message: str) -> None:
+    demo = explained.translator
+    with pytest.raises(UsageError, match=message), pellucid.editing(demo.model, changes):
         demo.translate(CATS, to="es")
 
 
@@ -235,25 +224,23 @@ def test_the_same_pass_again(explained: Any) -> None:
     assert not torch.equal(silent["decoder.logits"].tensor, explained.trace["decoder.logits"].tensor)
 
 
-def test_patching_from_a_saved_run(demo: Any, explained: Any, tmp_path: Path) -> None:
-    other = demo.explain("I like dogs", to="es")
+def test_patching_from_a_saved_run(explained: Any, tmp_path: Path) -> None:
+    other, weights = explained.translator.explain("I like dogs", to="es"), f"{HEAD}.weights"
     other.to_npz(tmp_path / "dogs.npz")
-    with np.load(tmp_path / "dogs.npz") as saved:
-        patched = explained.again(patch(saved, "encoder.output"))
-        assert set(patch(saved, "*")) == {name for name in saved if "." in name}
+    with np.load(tmp_path / "dogs.npz") as file:
+        saved = dict(file)
+    assert set(patch(saved, "*")) == {name for name in saved if "." in name}
+    patched = explained.again(patch(saved, "encoder.output"))
     direct = explained.again(patch(other.trace, "encoder.output"))
     assert torch.equal(patched["decoder.logits"].tensor, direct["decoder.logits"].tensor)
     best = patched["decoder.probabilities"].tensor[0, 3].argmax()
-    assert demo.vocabulary.target_tokens([int(best)]) == ["perros"], "it now says what the other source was"
+    assert explained.vocabulary.target_tokens([int(best)]) == ["perros"], (
+        "it now says what the other source was"
+    )
     with pytest.raises(UnknownTensor, match=r'no tensor is called "encoder\.outputs"'):
         patch(other.trace, "encoder.outputs")
-
-
-def test_a_patch_leaves_the_run_that_it_comes_from(demo: Any, explained: Any) -> None:
-    """An edit may write into what it gets: that must not be the recording."""
-    other, weights = demo.explain("I like dogs", to="es"), f"{HEAD}.weights"
+    # An edit may write into what it gets: that must not be the recording.
     before = other.trace[weights].tensor.clone()
-    saved = {weights: before.numpy().copy()}
     look = rewrite(weights, [0, 1, 0, 0, 0], at=(0, 2, 1))
     for other_run in (other.trace, saved):
         again = explained.again(together(patch(other_run, weights), look))

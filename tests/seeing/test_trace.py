@@ -269,23 +269,27 @@ def test_names_that_a_trace_does_not_hold() -> None:
         seen.matching("decoder.layer.*")
 
 
-def test_two_traces_at_once_are_an_error() -> None:
-    model = small_model()
-    with pytest.raises(UsageError, match="one trace at a time in a thread"), trace(model), trace(model):
-        pass
+RECORD = Record("encoder.output", "BLD", torch.zeros(1, 2, 3))
 
 
-def test_an_axis_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match=r"Its axes are BLD: B sentence, L position that asks \(query\)"):
-        Record("encoder.output", "BLD", torch.zeros(1, 2, 3)).labels("M")
-
-
-def test_shapes_that_do_not_belong_together_are_refused() -> None:
-    model = small_model()
-    with pytest.raises(UsageError, match="2 sources and 1 targets"):
-        model(SOURCE, SOURCE != 0, TARGET[:1])
-    with pytest.raises(UsageError, match=r"source_mask is \(2, 4\) of torch.float32: it must be bools"):
-        model(SOURCE, (SOURCE != 0).float(), TARGET)
+@pytest.mark.parametrize(
+    "call,message",
+    [
+        (
+            lambda model: traced(model, edits={"decoder.logits": lambda x: traced(model)}),
+            "one trace at a time",
+        ),
+        (lambda model: RECORD.labels("M"), "Its axes are BLD: B sentence, L position that asks (query)"),
+        (lambda model: model(SOURCE, SOURCE != 0, TARGET[:1]), "2 sources and 1 targets"),
+        (
+            lambda model: model(SOURCE, (SOURCE != 0).float(), TARGET),
+            "is (2, 4) of torch.float32: it must be",
+        ),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        call(small_model())
 
 
 # How large
