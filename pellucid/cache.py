@@ -1,5 +1,5 @@
-"""What decoding remembers: the source's keys and values, and the target's, which grow by a position a
-step."""
+"""What decoding remembers: the keys and values of the source, and those of the target, which grow by one
+position at each step."""
 
 from dataclasses import dataclass
 
@@ -24,13 +24,13 @@ class NoPast:
         return slice(0, length), length
 
     def mask(self) -> Mask:
-        """Causal from position 0, and padding where the target has some."""
+        """Return the mask: causal from position 0, and padding where the target has some."""
         return Mask(self._target_mask, first_query=0)
 
 
 class GrowingPast:
-    """The past in decoding: each step appends its keys and values; a row is a hypothesis. It belongs to a
-    request, never to a module."""
+    """The past during decoding: each step appends its keys and values; each row is a hypothesis. A past
+    belongs to one request, never to a module."""
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []
@@ -38,7 +38,7 @@ class GrowingPast:
 
     @property
     def position(self) -> int:
-        """The position of the next token."""
+        """Return the position of the next token."""
         return self._keys[0].shape[2] if self._keys else 0
 
     def positions(self, length: int) -> tuple[slice, int]:
@@ -56,7 +56,7 @@ class GrowingPast:
         return self._keys[layer], self._values[layer]
 
     def mask(self) -> Mask:
-        """Causal from the next position."""
+        """Return the mask, which is causal from the next position."""
         return Mask(first_query=self.position)
 
     def select(self, rows: Tensor) -> None:
@@ -66,8 +66,8 @@ class GrowingPast:
 
 
 class FixedPast:
-    """The past in decoding with shapes that never change, so that a GPU can repeat a step by itself: room for
-    `longest` positions, of which each row has filled its own number."""
+    """The past during decoding on a GPU, in memory of a fixed shape, so that a step can be captured and
+    repeated. There is room for `longest` positions; each row has filled a number of them."""
 
     def __init__(
         self, layers: int, positions_R: Tensor, heads: int, longest: int, head: int, like: Tensor
@@ -82,7 +82,7 @@ class FixedPast:
         return self._positions_R[:, None], len(self._span)
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's new keys and values, one for each row, to the rows' positions; return all."""
+        """Write a layer's new keys and values, one position for each row; return all keys and values."""
         both = self._pairs[layer, :, :, :, : self.reach]
         new = torch.stack((keys_BHMK, values_BHMU))
         both.scatter_(3, self._positions_R[None, :, None, None, None].expand_as(new), new)
@@ -93,12 +93,12 @@ class FixedPast:
         return Mask(self._span[: self.reach] <= self._positions_R[:, None], some_row_is_empty=False)
 
     def select(self, rows: Tensor) -> None:
-        """Continue these rows, in this order."""
+        """Continue with these rows, in this order."""
         filled = self._pairs[..., : self.reach, :]
         filled.copy_(filled.index_select(2, rows))
 
     def clear(self) -> None:
-        """Forget everything: what a model that computes NaN left would spoil what comes."""
+        """Set all to zero: NaN from a broken model would spoil later results."""
         self._pairs.zero_()
 
 
@@ -107,8 +107,8 @@ Past = NoPast | GrowingPast | FixedPast
 
 @dataclass(frozen=True)
 class Memory:
-    """The source as the decoder sees it, made once for each sentence: the keys and values of each layer's
-    cross-attention, and the padding."""
+    """The source as the decoder sees it, computed once for each sentence: the keys and values of each layer's
+    cross-attention, and the padding mask."""
 
     keys_BHMK: list[Tensor]
     values_BHMU: list[Tensor]
@@ -116,7 +116,7 @@ class Memory:
 
     @property
     def sentences(self) -> int:
-        """B."""
+        """Return the number of sentences, B."""
         return self.keys_BHMK[0].shape[0]
 
     def select(self, sentences: Tensor) -> "Memory":

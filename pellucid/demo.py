@@ -1,4 +1,4 @@
-"""The tour: train the demo model on the phrasebook, translate the notes' sentences, and write the page that
+"""The tour: train the demo model on the phrasebook, translate sentences of the notes, and write the page that
 explains one of them."""
 
 import itertools
@@ -48,7 +48,7 @@ def configuration(out: Path) -> Config:
 
 
 def held_out(out: Path) -> Sentences:
-    """Return the sentences that no training saw."""
+    """Return the sentences that are never used for training."""
     pairs: Sentences = {}
     for source, target in phrasebook.DIRECTIONS:
         lines = (out / DATA / f"held-out.{source}-{target}.tsv").read_text("utf-8").split("\n")
@@ -57,12 +57,12 @@ def held_out(out: Path) -> Sentences:
 
 
 def plain(text: str) -> str:
-    """Return a text without what does not count here: its Unicode form, case and final punctuation."""
+    """Normalise a text for a comparison: Unicode form, case and final punctuation do not count."""
     return unicodedata.normalize("NFC", text).casefold().strip(" .?¿।")
 
 
 def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
-    """Give the whole tour. say: prints a line."""
+    """Run the whole tour. say: a function that prints a line."""
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
     refuse_foreign([page])
@@ -95,7 +95,7 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
 
 
 def training_line(step: int | None, config: Config, out: Path) -> str:
-    """Say whether the training starts, goes on, or was finished before."""
+    """Return a line that says whether the training starts, continues, or has already finished."""
     if step is None:
         return "Training a Transformer on the rest, from random numbers."
     if step < config.training.steps:
@@ -106,7 +106,8 @@ def training_line(step: int | None, config: Config, out: Path) -> str:
 
 
 def score_line(translator: Translator, sentences: Sentences) -> str:
-    """Say in one line how many sentences of each direction are exactly right."""
+    """Return a line that says, for each translation direction, how many sentences equal their reference
+    exactly."""
     counts = []
     for (source, target), pairs in sentences.items():
         translations = translator.translate([text for text, _ in pairs], to=target)
@@ -117,7 +118,7 @@ def score_line(translator: Translator, sentences: Sentences) -> str:
 
 
 def train_model(config: Config, out: Path) -> Path:
-    """Train the model, or go on with an earlier training, which must be the demo's; return its folder."""
+    """Train the model, or continue an earlier training of the demo; return the model's folder."""
     model, training = out / MODEL, config.training
     at_the_end = (newest_step(model) or 0) >= training.steps and read(
         model / "config.toml"
@@ -128,7 +129,8 @@ def train_model(config: Config, out: Path) -> Path:
 
 
 def rebuild(out: Path) -> None:
-    """Train the demo model in `out` and put it into the package, in 16 bits; `make demo-model` calls this."""
+    """Train the demo model in `out`, and put it into the package with 16-bit weights; `make demo-model` calls
+    this."""
     phrasebook.write(out / DATA)
     loaded = load_model(train_model(configuration(out), out))
     package = Path(str(files("pellucid"))) / "demo_model"

@@ -1,13 +1,13 @@
-"""Errors that the user can mend: a message names the place, the value, the reason and the remedy."""
+"""Errors that the user can fix: a message names the place, the value, the reason and the remedy."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting in a message: `beam = 0` in Python. The command line writes its option, `--beam 0`.
+    """A setting in a message: `beam = 0` in Python, `--beam 0` on the command line.
 
-    Without a value it is the name alone.
+    Without a value, only the name is written.
     """
 
     name: str
@@ -18,11 +18,10 @@ class Setting:
 
 
 class PellucidError(ValueError):
-    """Something failed that the user can mend. The command line prints the message alone and exits with
-    `exit_code`.
+    """An error that the user can fix. The command line prints only the message, and exits with `exit_code`.
 
-    With parts, the message is a format: each part takes the place of a {}. Parts that are Settings reach each
-    reader in the form to type. Texts of the user, which may contain braces, must be parts then.
+    With parts, the message is a format: each part replaces a {}. A part that is a Setting is written as each
+    reader types it. Texts from the user may contain braces, so give them as parts.
     """
 
     exit_code = 1
@@ -43,6 +42,6 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", 
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether this error means too little memory, on a processor or on a GPU."""
+    """Return whether the error means that the memory of the CPU or the GPU is full."""
     from_torch = isinstance(error, RuntimeError) and any(words in str(error) for words in OUT_OF_MEMORY)
     return isinstance(error, MemoryError) or from_torch

@@ -1,4 +1,4 @@
-"""What `translator.explain` returns: a reading, with a method for each view of it."""
+"""The result of `translator.explain`: a reading of a translation, with a method for each way to show it."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -26,18 +26,19 @@ from pellucid.translate.text_translator import TextTranslator
 
 @dataclass(frozen=True)
 class Explanation(Reading):
-    """A translation, its steps, and every matrix of the pass over it."""
+    """A translation, its steps, and every matrix of the pass that explains it."""
 
     translator: TextTranslator = field(repr=False, compare=False)
 
     @functools.cached_property
     def stepwise(self) -> Stepwise:
-        """The target decoded token by token, with a cache and without, compared with this pass."""
+        """Decode the target token by token, with a cache and without, and compare both with this pass."""
         return decode_stepwise(self.translator.model, self)
 
     @functools.cached_property
     def beam_path(self) -> BeamPath:
-        """The search once more: the path of this target through it, and the candidates that it beat."""
+        """Run the search again; return the path of this target through it, and the candidates that were
+        dropped."""
         return follow_search(self.translator, self)
 
     def again(
@@ -47,28 +48,29 @@ class Explanation(Reading):
         only: str | Sequence[str] = "*",
         gradients: bool = False,
     ) -> Trace:
-        """Run the same teacher-forced pass once more, with `edits` in effect.
+        """Run the same teacher-forced pass again, with `edits`.
 
-        With `gradients` its tensors keep their graph, for `pellucid.gradients`.
+        With `gradients`, tensors keep their graph, for `pellucid.gradients`.
         """
         model = self.translator.model
         batch = in_batch(model, [(self.source_ids, self.target_ids)])
         return watch(model, batch, only=only, edits=edits, gradients=gradients, vocabulary=self.vocabulary)
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
-        """Return the words that each head of an attention looked at; by default of every cross-attention."""
+        """Return the words that each head of an attention looked at; by default, of every cross-attention."""
         return find_looks(self, part)
 
     def merged(self) -> Records:
-        """Return the attention weights between words instead of pieces, by their names in the trace."""
+        """Return the attention weights between words instead of pieces of words, by tensor name."""
         return merge_words(self)
 
     def alignment(self) -> Alignment:
-        """Return the source word of each target word; as str, a line of Pharaoh pairs, "0-0 1-2"."""
+        """Return the source word of each target word. str() of the result is a line of Pharaoh pairs: "0-0
+        1-2"."""
         return align(self)
 
     def against(self, other: "Explanation") -> Difference:
-        """Compare two targets of one source: where they part, and which is more probable."""
+        """Compare two targets of the same source: where they differ first, and which is more probable."""
         chosen = [each for each in (self, other) if each.forced]
         return compare_targets(self, other, [search_verdict(each.translator, each) for each in chosen])
 
@@ -78,10 +80,10 @@ class Explanation(Reading):
         beside: "Explanation | None" = None,
         names: tuple[str, str] = ("this one", "the other"),
     ) -> None:
-        """Write a page, one file that needs no network, with every matrix.
+        """Write a page with every matrix: one file that needs no network.
 
-        beside: another explanation, such as that of a checkpoint, which the page shows side by side.
-        names: what the page calls the two.
+        beside: another explanation, such as that of a checkpoint, to show side by side.
+        names: the names of the two explanations on the page.
         """
         chosen, shown = place(path), [self] if beside is None else [self, beside]
         named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]

@@ -1,4 +1,4 @@
-"""Which position may look at which (section 3.2.3)."""
+"""Masks: which position may look at which (section 3.2.3)."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ class Mask:
     """Which query may look at which key. The matrix of 0 and -inf is made only where it is needed.
 
     allowed_BM: True where a key is a real token; None when all are.
-    first_query: the position of the first query if the mask is causal, else None: query i may look at keys up
-    to and including i.
-    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token; None:
-    the mask finds out.
+    first_query: the position of the first query if the mask is causal, else None. Query i may look at the
+    keys up to and including position i.
+    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token. None:
+    the mask checks this itself.
     """
 
     allowed_BM: Tensor | None = None

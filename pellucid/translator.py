@@ -20,11 +20,13 @@ from pellucid.translate.text_translator import TextTranslator
 class Translator(TextTranslator):
     """A model and its vocabulary: translates, samples, streams, scores, explains and compares.
 
-    Several models are an ensemble, in which a token's probability is the mean of theirs. It does not explain.
+    Several models form an ensemble: the probability of a token is the mean of the models' probabilities. An
+    ensemble cannot explain.
     """
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
-        """Translate, or take `target` as the translation, and record every matrix of one pass over both."""
+        """Translate, or take `target` as the translation, and record every matrix of one pass over the source
+        and the target."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:

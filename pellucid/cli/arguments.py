@@ -30,7 +30,7 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any]) -> None:
-    """Add a verb whose help ends in examples."""
+    """Add a verb; its help ends with examples."""
     about, examples = verb["about"], verb["examples"].split("\n")
     title = "example" if len(examples) == 1 else "examples"
     parts = [verb.get("notes", ""), "\n  ".join([f"{title}:", *examples])]
@@ -52,7 +52,7 @@ def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any
 
 
 def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
-    """Add an argument as it is written in the help: `--beam N`, `--json` (a switch) or `MODEL`."""
+    """Add an argument in the form that the help shows: `--beam N`, `--json` (a switch) or `MODEL`."""
     name, _, metavar = written.partition(" ")
     if not name.startswith("--"):
         name, metavar = settings.pop("dest", name.lower()), settings.pop("metavar", name)
@@ -78,7 +78,7 @@ def text(argument: str) -> str:
 
 
 def _refuse_empty(argument: str, remedy: str) -> str:
-    """Refuse an empty name, as of a variable of the shell that is not set."""
+    """Refuse an empty name, which a shell passes for a variable that is not set."""
     if not argument:
         raise argparse.ArgumentTypeError(f"it is empty: {remedy}")
     return argument
@@ -90,7 +90,7 @@ def model(argument: str) -> str:
 
 
 def check_models(arguments: argparse.Namespace) -> None:
-    """Raise unless the folder of every model exists, before torch is imported."""
+    """Raise an error unless the folder of every model exists, before torch is imported."""
     for name in ("model", "checkpoints", "path", "beside"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _messages_as_lines() -> Iterator[None]:
-    """Print warnings and the log as lines for people, without the place in our code."""
+    """Print warnings and log messages as plain lines, without the place in our code."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         _complain(f"warning: {message}", 0)
@@ -68,7 +68,8 @@ def _messages_as_lines() -> Iterator[None]:
 
 
 def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:
-    """Return the message with the verb's own options for settings: `--beam 0` in place of `beam = 0`."""
+    """Return the message with command-line options in place of settings: `--beam 0` in place of `beam =
+    0`."""
 
     def spell(part: object) -> str:
         if not isinstance(part, Setting) or part.name not in vars(arguments):

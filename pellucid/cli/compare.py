@@ -1,4 +1,4 @@
-"""pellucid compare: one word in two sentences, its vectors and what moved them apart."""
+"""pellucid compare: one word in two sentences, its vectors, and what makes them differ."""
 
 import argparse
 

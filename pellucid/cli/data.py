@@ -7,7 +7,7 @@ from pellucid.data.catalog import CORPORA, fetch
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Fetch the corpus; the folder's name goes to standard output."""
+    """Fetch the corpus; print the folder's name on standard output."""
     if arguments.list:
         for name, corpus in CORPORA.items():
             put([name, f"    {corpus.about}", f"    licence: {corpus.licence}"])

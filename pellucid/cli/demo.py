@@ -9,7 +9,7 @@ from pellucid.learning.stop import Interrupted
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Give the tour on standard output, and show its training on standard error. No network is needed."""
+    """Run the tour on standard output, and show its training on standard error. No network is needed."""
     try:
         demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))
     except Interrupted as interrupted:

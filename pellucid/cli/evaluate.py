@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
-    """Translate the sources; warn of what may surprise."""
+    """Translate the sources; warn about lines that were cut, are unfinished or have unknown words."""
     from rich.console import Console
     from rich.progress import track
 

@@ -11,7 +11,8 @@ from pellucid.worked.examples import example, names, read_example
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what the notes say, what follows from their previous line, and what follows from the start."""
+    """Print three values for each number: the one in the notes, the one computed from the notes' previous
+    line, and the one computed from the start."""
     if arguments.list:
         for each in map(example, names()):
             put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])

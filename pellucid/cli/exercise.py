@@ -1,4 +1,4 @@
-"""pellucid exercise: the course's exercises, asked and checked."""
+"""pellucid exercise: ask the exercises of the course, and check answers."""
 
 import argparse
 from itertools import groupby

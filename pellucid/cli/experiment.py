@@ -1,4 +1,4 @@
-"""pellucid experiment: what is only claimed, measured on your own model and sentence."""
+"""pellucid experiment: measure a claim about the Transformer on your own model and sentence."""
 
 import argparse
 

@@ -15,7 +15,7 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the files that were asked for, and print the rest to standard output."""
+    """Write the requested files, and print the rest to standard output."""
     put([])  # raises at once if there is no standard output
     names = [name for name in ("html", "json", "npz") if getattr(arguments, name) is not None]
     files = {name: place(getattr(arguments, name)) for name in names}
@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str, Any]:
-    """Explain the same sentence and target by the other model; name both."""
+    """Explain the same sentence and target with the other model; return its explanation and the names of
+    both."""
     other = load(arguments.beside, arguments.device, precision="fp32")
     # Their last folders: a whole path would tell every reader how somebody's folders are called.
     models = [os.path.realpath(each) for each in (arguments.model, arguments.beside)]
@@ -51,7 +52,8 @@ def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str
 
 
 def _draw(explanation: Explanation, folder: Path) -> None:
-    """Draw the whole set of pictures, each by its name; replace only files that Pellucid wrote."""
+    """Draw the whole set of pictures, each in a file with its name; replace only files that Pellucid
+    wrote."""
     pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
     refuse_foreign(pictures.values())
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""pellucid export: a model of ours for another program."""
+"""pellucid export: write a model for another program."""
 
 import argparse
 
@@ -9,7 +9,7 @@ from pellucid.translator import folder_of
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Export the model; the report goes to standard error, the folder's name to standard output."""
+    """Export the model; print the report on standard error, the folder's name on standard output."""
     loaded = load_folder(folder_of(arguments.model))
     check, quantization, see = not arguments.no_check, arguments.quantization, arguments.see
     conversion = export(arguments.program, loaded, arguments.out, check, quantization, see)

@@ -1,4 +1,4 @@
-"""pellucid import: a model of another program as a model folder of ours."""
+"""pellucid import: turn a model of another program into a model folder."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from pellucid.interop.importing import import_model
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Import the model; the report goes to standard error, the folder's name to standard output."""
+    """Import the model; print the report on standard error, the folder's name on standard output."""
     check, source = not arguments.no_check, arguments.source_language
     conversion = import_model(arguments.path, arguments.out, check, source)
     tell(str(conversion))

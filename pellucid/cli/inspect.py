@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _against(names: tuple[str, str]) -> str:
-    """Tell whether two models are the same function, and where they first differ."""
+    """Tell whether two models compute the same function, and where they first differ."""
     one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
@@ -60,7 +60,7 @@ def _against(names: tuple[str, str]) -> str:
 
 
 def traced(model: Transformer) -> dict[str, str]:
-    """Return the names of all tensors that a trace shows, in the order of computation, with their axes."""
+    """Return the names and axes of all tensors that a trace shows, in the order of computation."""
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:
         model(ids, torch.ones_like(ids, dtype=torch.bool), ids)
@@ -68,7 +68,7 @@ def traced(model: Transformer) -> dict[str, str]:
 
 
 def parameters_by_part(model: Transformer) -> dict[str, str]:
-    """Return the number of parameters of each part, all layers of a stack together."""
+    """Return the number of parameters of each part, summed over the layers of a stack."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
@@ -78,7 +78,7 @@ def parameters_by_part(model: Transformer) -> dict[str, str]:
 
 
 def _tree(table: Mapping[str, Any]) -> Iterator[str]:
-    """Return lines for a table of the manifest, with more indentation for tables inside it."""
+    """Return lines for a table of the manifest; tables inside it are indented."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield f"{name}:{'' if value else ' none'}"
@@ -88,7 +88,8 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _configuration(loaded: Loaded) -> list[str]:
-    """Return the settings as TOML; of an imported model nobody knows how it was trained."""
+    """Return the settings as TOML; for an imported model, without those of its training, which are
+    unknown."""
     imported = "imported from" in loaded.manifest.get("provenance", {})
     sections = to_toml(loaded.config).strip().split("\n\n")
     known = [each for each in sections if not (imported and each.startswith("[training]"))]

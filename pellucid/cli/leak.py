@@ -16,7 +16,7 @@ TOKENS = 32  # at most, of a translation: each needs some ten passes
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what was tried and what was found, sentence by sentence."""
+    """Print what was tried and what was found, for each sentence."""
     translator = load(arguments.model, arguments.device, precision="fp32")
     vocabulary, to = translator.vocabulary, arguments.to
     if to is not None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _ids(translator: Translator, sentence: str, to: str | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the ids of the source, and those that the decoder reads of the model's own translation."""
+    """Return the ids of the source, and the ids that the decoder reads from the model's own translation."""
     source = source_of(sentence, to, translator.vocabulary)
     target = translator.translate(sentence, to=to).hypotheses[0].token_ids
     batch = in_batch(translator.model, [(source.ids, target[:TOKENS])])

@@ -1,4 +1,4 @@
-"""Text in and out, a line at a time: UTF-8 in any locale, split at line feeds only."""
+"""Text input and output, line by line: UTF-8 in any locale, split at line feeds only."""
 
 import itertools
 import sys
@@ -16,7 +16,8 @@ _OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str) -> Iterator[list[str]]:
-    """Yield the lines of standard input in lists, as they arrive; at a bad line, raise after those before."""
+    """Yield lists of lines from standard input as they arrive. At a bad line, first yield the lines before
+    it, then raise an error."""
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
     numbers = itertools.count(1)
@@ -32,7 +33,7 @@ def standard_input(bad_utf8: str) -> Iterator[list[str]]:
 
 
 def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """Yield the lines of a stream in lists, as they arrive, without line feeds."""
+    """Yield lists of lines from a stream as they arrive, without line feeds."""
     begun = bytearray()
     while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that has arrived, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
@@ -45,8 +46,8 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Return lists of lines that belong together: the two columns of --data, or the files of two options.
-    The second option may name several files."""
+    """Return lists of lines that belong together: the two columns of --data, or the files of two options. The
+    second option may name several files."""
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]
     if arguments.data is not None and given:
@@ -68,7 +69,7 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
 
 
 def _columns(path: str, bad_utf8: str) -> list[list[str]]:
-    """Return the sources and the targets of a table; .gz is unpacked."""
+    """Return the sources and the targets of a table. A .gz file is unpacked."""
     rows = [
         [_text(line, path, number, bad_utf8) for line in row]
         for number, row in enumerate(table_rows(path), 1)
@@ -77,7 +78,7 @@ def _columns(path: str, bad_utf8: str) -> list[list[str]]:
 
 
 def _file_lines(path: str, bad_utf8: str) -> list[str]:
-    """Return the lines of a text file; .gz is unpacked."""
+    """Return the lines of a text file. A .gz file is unpacked."""
     if path.removesuffix(".gz").endswith(".tsv"):
         raise UsageError(
             f"{path}: a table of sources and targets. Give it as --data {path}, "
@@ -87,7 +88,7 @@ def _file_lines(path: str, bad_utf8: str) -> list[str]:
 
 
 def put(lines: Iterable[str]) -> None:
-    """Print texts to standard output, each as one line."""
+    """Print texts to standard output, one line each."""
     if sys.stdout is None:
         raise PellucidError("standard output is closed. Give the command one, such as > FILE.")
     for line in lines:
@@ -96,12 +97,12 @@ def put(lines: Iterable[str]) -> None:
 
 
 def tell(line: str) -> None:
-    """Print a line for people to standard error."""
+    """Print a message to standard error."""
     print(line, file=sys.stderr)
 
 
 def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
-    """Decode a line; the first line may begin with a byte order mark, and a skipped line is empty."""
+    """Decode a line. A byte order mark of the first line is removed; a line that is skipped becomes empty."""
     if number == 1:
         line = line.removeprefix(BOM_UTF8)
     text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, _OR_ELSE)

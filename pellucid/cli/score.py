@@ -9,7 +9,7 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print each target's log-probability (natural logarithm, end token included), one a line."""
+    """Print the log-probability of each target (natural logarithm, end token included), one per line."""
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
     scores = translator.score(sources, targets, arguments.to)

@@ -1,4 +1,4 @@
-"""pellucid set: how a finished model translates unless a call says otherwise."""
+"""pellucid set: change the translation settings of a finished model."""
 
 import argparse
 from pathlib import Path
@@ -9,7 +9,7 @@ from pellucid.learning.finished import change_translation
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write config.toml, seal the folder again, and say what the value was before."""
+    """Write config.toml, seal the folder again, and print the previous value."""
     if arguments.model == "demo":
         raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")
     changes = dict(arguments.settings)

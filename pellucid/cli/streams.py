@@ -1,4 +1,4 @@
-"""Standard output and standard error of a command: UTF-8, and a display that may go away."""
+"""Standard output and standard error of a command: UTF-8, and a display that may be closed at any time."""
 
 import io
 import os
@@ -7,10 +7,11 @@ from contextlib import suppress
 
 
 class Display(io.FileIO):
-    """A file descriptor that people read: if they close it, or its disk is full, the text is lost."""
+    """A file descriptor for progress messages. If its reader closes it or its disk is full, the text is
+    lost."""
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Write without ever raising, because the work must go on."""
+        """Write without ever raising an error, because the work must continue."""
         written = None  # also the answer of a full descriptor that does not block
         with suppress(OSError):
             written = super().write(data)
@@ -18,7 +19,8 @@ class Display(io.FileIO):
 
 
 def prepare() -> None:
-    """Set the streams, in any locale: text is UTF-8, lines end in line feeds, paths keep their bytes."""
+    """Set up the streams for any locale: text is UTF-8, lines end with a line feed, and bytes in paths are
+    kept."""
     how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if sys.stderr is None:  # the command was called with 2>&-
         sys.stderr = open(os.devnull, "w", **how)  # type: ignore[call-overload]  # noqa: SIM115
@@ -33,7 +35,7 @@ def prepare() -> None:
 
 
 def drop_output() -> None:
-    """Discard what is still in the buffer, or Python would complain about it when it ends."""
+    """Discard what is still in the buffer; otherwise Python complains about it at exit."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

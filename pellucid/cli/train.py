@@ -15,7 +15,7 @@ MINUTES = 30.0
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train, show a bar on a terminal or plain lines elsewhere, and say what to try next."""
+    """Train with a progress bar on a terminal or plain lines elsewhere, and print what to try next."""
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
     out = arguments.out or Path("runs") / _name(arguments)
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
-    """Return the full paths of --source and --target or of --data; none where there is CONFIG."""
+    """Return the full paths of --source and --target or of --data; return no paths if CONFIG is given."""
     source, target, table = arguments.source, arguments.target, arguments.data
     if (source is None) != (target is None):
         raise UsageError("--source and --target belong together: give both, or neither.")
@@ -67,7 +67,7 @@ def _name(arguments: argparse.Namespace) -> str:
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
-    """Return the configuration; and the text of train.toml where the settings are chosen now, or else ""."""
+    """Return the configuration, and the text of train.toml if the settings are chosen now, else ""."""
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if not files:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read, translate and write the lines that have arrived, until the input ends."""
+    """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
     check_values(options)  # before torch is imported, which takes a while
     from pellucid.translate.sentences import TruncationWarning
@@ -41,7 +41,8 @@ def _n_best(translations: "Sequence[Translation]", first: int) -> Iterator[str]:
 
 
 class Doubts:
-    """The lines whose translations may surprise: they were cut, are unfinished, or have an unknown word."""
+    """Collects the input lines whose translation may be wrong: the line was cut, the translation is
+    unfinished, or a word is unknown."""
 
     def __init__(self, translator: "Translator", name: str, to: str | None) -> None:
         self.translator, self.name, self.to = translator, name, to
@@ -50,7 +51,7 @@ class Doubts:
         self._unknown: dict[int, str] = {}
 
     def add(self, lines: Sequence[str], translations: "Sequence[Translation]") -> None:
-        """Note which of the next lines to warn about: cut, unfinished, or with an unknown word."""
+        """Check the next lines: cut, unfinished, or with an unknown word."""
         from pellucid.reading.words import unknown_words
         from pellucid.translate.sentences import TOKENS, read_source
 
@@ -72,7 +73,7 @@ class Doubts:
         self.lines += len(lines)
 
     def tell(self) -> None:
-        """Print one warning for each kind, with the first line that it is about."""
+        """Print one warning of each kind, with the first line that it concerns."""
         from pellucid.reading.words import advice
 
         if self._unknown:

@@ -1,1 +1,1 @@
-"""Settings: what may be set, between which limits, and the TOML file that sets it."""
+"""Settings: their names, types and limits, and the TOML file that contains them."""

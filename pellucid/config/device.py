@@ -1,4 +1,4 @@
-"""Devices: choose one by its name, and find the one of a model."""
+"""Devices: find a device by name, or the device of a model."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ from pellucid.errors import Setting, UsageError
 
 
 def device_named(device: str | torch.device) -> torch.device:
-    """Return the device of this name after a trial; "auto" is a GPU if PyTorch sees one."""
+    """Return the device with this name, after trying it. "auto" is a GPU if PyTorch sees one."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     remedy, setting = 'Use "auto", "cpu" or "cuda".', Setting("device", device)

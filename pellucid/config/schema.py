@@ -1,4 +1,4 @@
-"""All settings, in sections: frozen dataclasses that are checked once and handed down."""
+"""All settings, in sections: frozen dataclasses, checked once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellu
 
 
 def as_list(name: str, value: Any) -> Any:
-    """Return one corpus, ["a.en", "a.de"] or "pairs.tsv", or one pair of languages, as a list of one."""
+    """Put a single corpus, ["a.en", "a.de"] or "pairs.tsv", or a single pair of languages, into a list."""
     value = [value] if isinstance(value, str) else value
     is_one = isinstance(value, list) and value and all(isinstance(entry, str) for entry in value)
     return [value] if is_one else value
 
 
 def as_corpora(name: str, value: Any) -> Any:
-    """Return a list of corpora; raise if one is neither a pair of files nor one table."""
+    """Return a list of corpora; raise an error for a corpus that is neither a pair of files nor a table."""
     corpora = as_list(name, value)
     for corpus in corpora if isinstance(corpora, list) else ():
         files = corpus if isinstance(corpus, list) else ()
@@ -36,7 +36,7 @@ def as_corpora(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """The parallel text, and what is left out of it."""
+    """The parallel text, and which lines are left out."""
 
     # each a (source, target) pair of files, or one .tsv; also .gz
     train: tuple[tuple[str, ...], ...] = field(default=(), metadata={"read": as_corpora})
@@ -104,7 +104,7 @@ class ModelConfig:
             raise UsageError(f"[model] {mistake}")
 
     def _mistakes(self) -> Iterator[str]:
-        """Yield what is wrong with settings that must suit each other."""
+        """Yield what is wrong with settings that must agree with each other."""
         width, heads, smallest = self.width, self.heads, min(self.vocabulary, self.target_size)
         if width % heads:
             share = "each head takes an equal share of the width"
@@ -126,7 +126,7 @@ class ModelConfig:
 
     @property
     def parameters(self) -> int:
-        """Return the number of trained values, without the few of biases and norms."""
+        """Return the number of trained numbers, without those of biases and norms."""
         matrix, feed_forward = self.width * self.width, 2 * self.width * self.hidden
         layers = self.encoder_layers * (4 * matrix + feed_forward)
         layers += self.decoder_layers * (8 * matrix + feed_forward)
@@ -178,7 +178,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TranslationConfig:
-    """How a trained model translates unless a call says otherwise."""
+    """How a trained model translates, if a call gives no other options."""
 
     beam: int = number(5, 1, 1000)
     length_penalty: float = number(1.0, 0.0, 10.0)
@@ -192,7 +192,7 @@ class TranslationConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that makes a model: data, vocabulary, model, training, translation."""
+    """All settings of a model: data, vocabulary, model, training, translation."""
 
     data: DataConfig = field(default_factory=DataConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)

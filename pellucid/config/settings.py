@@ -22,7 +22,7 @@ def choice(default: str, *others: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in the types of TOML: paths as text, tuples as lists."""
+    """Return a value with the types of TOML: paths as text, tuples as lists."""
     if isinstance(value, Mapping):
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list):
@@ -43,7 +43,7 @@ def check(section: Any) -> None:
 
 
 def convert(name: str, value: Any, kind: Any) -> Any:
-    """Return a TOML value in the type of the setting; raise if it has another type."""
+    """Convert a TOML value to the type of the setting; raise an error if that is not possible."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
         return None if value is None else convert(name, value, arguments[0])
@@ -64,7 +64,7 @@ def convert(name: str, value: Any, kind: Any) -> Any:
 
 
 def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    """Check a value by the limits that `number` and `choice` declare."""
+    """Check a value against the limits that `number` and `choice` declare."""
     if "choices" in limits and value not in limits["choices"]:
         near = did_you_mean(value, limits["choices"])
         raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{near}")
@@ -73,7 +73,7 @@ def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
 
 
 def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
-    """Say which of these settings differ between two sections, with both values; empty if none does."""
+    """Describe the settings that differ between two sections, with both values; return "" if none differs."""
     pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
     different = [f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other]
     return ", ".join(different)

@@ -1,4 +1,4 @@
-"""Read a configuration from strict TOML, with its shorthand and relative paths, and write it back whole."""
+"""Read a configuration from strict TOML, with its short forms and relative paths, and write it completely."""
 
 import os
 import tomllib
@@ -22,8 +22,8 @@ PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_fr
 def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
     """Read a configuration from a TOML file.
 
-    overrides: settings that count more than the file's, as {"training.steps": 500}. Relative paths in the
-    file start at its folder, those in `overrides` at the working folder.
+    overrides: settings that replace the file's, as {"training.steps": 500}. Relative paths in the file start
+    at the file's folder, those in `overrides` at the working folder.
     """
     path = Path(path)
     try:
@@ -39,7 +39,8 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a Config from a Config, from a dictionary like its TOML, or from the path of a file."""
+    """Return a Config, given a Config, a dictionary with the same content as a TOML file, or the path of a
+    file."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -50,7 +51,7 @@ def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
 
 
 def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) -> None:
-    """Set {"section.key": value} in the table of a configuration."""
+    """Set {"section.key": value, …} in the table of a configuration."""
     for dotted, value in overrides.items():
         section, _, key = dotted.partition(".")
         if not key:
@@ -76,7 +77,7 @@ def _change_paths(config: Config, change: Callable[[str], str]) -> Config:
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
-    """If a run starts from a model, take the missing settings of shape and vocabulary from that model.
+    """If a run starts from a model, take missing settings of the shape and the vocabulary from that model.
 
     The other settings, and a folder without a model, are checked when the model is loaded.
     """
@@ -97,7 +98,7 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """Return a Config from nested dictionaries; an unknown section or key is an error."""
+    """Return a Config, given nested dictionaries; raise an error for an unknown section or key."""
     sections = typing.get_type_hints(Config)
     for name in table:
         if name not in sections:
@@ -119,7 +120,8 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
 
 
 def without_folders(config: Config) -> Config:
-    """Return the configuration with its files' names only: for others to read and a resume to compare."""
+    """Return the configuration with the names of its files only, to show it to others and to compare it on a
+    resume."""
     corpora = (*config.data.train, *config.data.validation, config.vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
     return _change_paths(config, lambda path: names.get(path, os.path.basename(os.path.abspath(path))))
@@ -132,7 +134,7 @@ def to_table(config: Config) -> dict[str, Any]:
 
 
 def to_toml(config: Config) -> str:
-    """Return the whole resolved configuration as TOML text that `read` reads back unchanged."""
+    """Return the complete configuration as TOML text that `read` reads back unchanged."""
     return tomli_w.dumps(plain(to_table(config)))  # tomli_w writes lists, not tuples
 
 
@@ -149,7 +151,7 @@ def _section(kind: type, table: dict[str, Any], where: str) -> Any:
 
 
 def one_line(value: Any) -> str:
-    """Return a value as TOML, in one line."""
+    """Write a value as TOML, in one line."""
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(one_line, value))}]"
     return tomli_w.dumps({"value": value}).removeprefix("value = ").strip()

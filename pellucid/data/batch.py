@@ -1,4 +1,4 @@
-"""Make batches by a token budget; their order depends on the lengths, the seed and the epoch only."""
+"""Make batches with a limit of tokens. Their order depends on the lengths, the seed and the epoch only."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Lengths = tuple[int, int]  # of a source and its target, in tokens
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of about the same length as padded ids; a mask is True at real tokens."""
+    """Pairs of similar lengths as padded ids. A mask is True at real tokens."""
 
     source: Tensor  # B M
     source_mask: Tensor  # B M
@@ -53,7 +53,8 @@ def batches(
 
 
 def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens: int) -> list[list[int]]:
-    """Return the pairs of each batch: each pair once, at most `batch_tokens` a side, padding included.
+    """Return the indices of the pairs of each batch: each pair once, at most `batch_tokens` per side, padding
+    included.
 
     Shuffle the pairs, sort them by their (source, target) lengths within windows, cut them into batches, and
     shuffle the batches.
@@ -79,7 +80,7 @@ def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens
 
 
 def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
-    """Return the examples as one batch, padded on the right."""
+    """Return the examples as a batch, padded on the right."""
     source, source_mask = pad([example.source for example in examples], pad_id)
     target_out, target_mask = pad([example.target for example in examples], pad_id)
     target_in, _ = pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
@@ -98,6 +99,6 @@ def pad(
 
 
 def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
-    """Shuffle by random() only, the one method that Python promises to keep between versions."""
+    """Shuffle by random() only: it is the one method that Python promises not to change."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

@@ -1,5 +1,5 @@
-"""Known corpora, listed in catalog.toml: get one from the network or from a mirror folder, verify its text,
-and split it."""
+"""Known corpora, listed in catalog.toml: download one, or copy it from a mirror folder, verify its text, and
+split it."""
 
 import gzip
 import hashlib
@@ -24,7 +24,8 @@ from pellucid.folder.whole_file import making, write_new
 
 @dataclass(frozen=True)
 class File:
-    """A text of a corpus; `sha256` is that of the unpacked text, so it holds for every way of packing."""
+    """A text file of a corpus. `sha256` is that of the unpacked text, so it does not depend on the
+    compression."""
 
     name: str  # in the prepared folder
     address: str  # plain, .gz, or a .zip that has a file `name`
@@ -53,11 +54,11 @@ CORPORA = {
 
 
 def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = None) -> Path:
-    """Get a corpus, verify and split it, and return its folder: data/NAME unless `out` names another.
+    """Get a corpus, verify and split it, and return its folder: data/NAME, or `out`.
 
-    It comes from the mirror folder, or the one that PELLUCID_MIRROR names, or else from the network.
-    A file that is there already and has the right hash is not fetched again. If a file of another content has
-    the name of one of the corpus, it is left alone, and nothing is written.
+    It comes from the mirror folder, or from the folder in PELLUCID_MIRROR, or else from the network. A file
+    that exists with the right hash is not fetched again. If a file with other content has the name of one of
+    the corpus, nothing is written.
     """
     if name not in CORPORA:
         raise UsageError(f"there is no corpus {name!r} in the catalogue. Known: {', '.join(CORPORA)}.")
@@ -73,7 +74,8 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
 
 
 def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
-    """Return the verified text of a file, from the folder if it is there, else from the mirror or network."""
+    """Return the verified text of a file: from `folder` if it is there, else from the mirror or the
+    network."""
     path = folder / file.name
     if os.path.lexists(path):
         text = path.read_bytes() if path.is_file() else b""
@@ -128,7 +130,7 @@ def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
 
 
 def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
-    """Return the files of train, validation and test by their names; none if the corpus has its own."""
+    """Return the files of train, validation and test by name, or none if the corpus has its own."""
     if not corpus.test:
         return {}
     sides = [text.decode().removesuffix("\n").split("\n") for text in texts]  # at line feeds only
@@ -144,10 +146,12 @@ def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
 def split_pairs(
     pairs: Sequence[tuple[str, str]], validation: int, test: int
 ) -> dict[str, list[tuple[str, str]]]:
-    """Split pairs into train, validation and test by English sentence: no test sentence was seen in training.
+    """Split pairs into train, validation and test by English sentence, so that no test sentence is in the
+    training data.
 
     Sentences that differ only in case and punctuation are the same. Validation and test have one translation
-    of each; train has all, shuffled. The order is by a hash of the text: the same everywhere.
+    of each sentence; train has all, shuffled. The order is by a hash of the text, so it is the same
+    everywhere.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
@@ -162,7 +166,7 @@ def split_pairs(
 
 
 def _key(english: str) -> str:
-    """Return a sentence without case and punctuation, or as it is if that leaves nothing."""
+    """Return a sentence without case and punctuation, or unchanged if nothing else is left."""
     letters = "".join(character if character.isalnum() else " " for character in english.casefold())
     return " ".join(letters.split()) or english
 

@@ -21,7 +21,7 @@ CHARACTERS_PER_TOKEN = 20
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A sentence, its translation, and the line that they come from."""
+    """A sentence, its translation, and the file and line that they come from."""
 
     source: str
     target: str
@@ -31,13 +31,13 @@ class Pair:
 
     @property
     def origin(self) -> str:
-        """Return the place as errors name it, file:line."""
+        """Return the place of the pair for messages, file:line."""
         return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The number of pairs that were read, that were kept, and what was found in them."""
+    """How many pairs were read and kept, and why the others were left out."""
 
     read: int = 0
     kept: int = 0
@@ -60,7 +60,8 @@ class Report:
 
 
 def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
-    """Read the pairs of all corpora in order and clean them as `data` says; raise if no pair is left."""
+    """Read the pairs of all corpora in order, and clean them by the rules of [data]; raise an error if no
+    pair is left."""
     several, found = len(data.languages) > 1, Counter[str]()
     if corpora and several and len(data.languages) != len(corpora):
         raise UsageError(
@@ -72,7 +73,7 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
 
 
 def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
-    """Clean pairs from Python like those of files; errors say `name` in place of a file's name."""
+    """Clean pairs from Python like those of files; in errors, `name` replaces the name of a file."""
     if len(data.languages) > 1:
         several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
         raise UsageError(f"{several}. Give files for several.")
@@ -86,15 +87,15 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
-    """Return the SHA-256 of pairs that a caller passed as Python texts; their order counts."""
+    """Return the SHA-256 of pairs that were passed as Python texts; their order counts."""
     return hashlib.sha256("".join(repr((source, target)) for source, target in texts).encode()).hexdigest()
 
 
 def _clean(
     rows: Iterable[Pair], data: DataConfig, found: Counter[str], name: str
 ) -> tuple[list[Pair], Report]:
-    """Return the pairs that are kept, and the counts; reading the rows adds to `found` too. Raise if there is
-    a text, its name, and no pair of it is kept."""
+    """Return the pairs that are kept, and the counts; reading the rows also adds to `found`. Raise an error
+    if a text has rows and none of them is kept."""
     seen: set[tuple[str, str, int]] = set()
     pairs: list[Pair] = []
     for pair in rows:
@@ -122,7 +123,7 @@ def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | N
 
 
 def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str | None, list[int]]:
-    """Return the places of the pairs by the language of their targets."""
+    """Return the indices of the pairs by the language of their targets."""
     places: dict[str | None, list[int]] = {}
     for place, pair in enumerate(pairs):
         places.setdefault(target_language(pair, languages), []).append(place)
@@ -130,9 +131,11 @@ def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> 
 
 
 def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
-    """Return the pairs to learn from, and up to `count` others; no source is in both.
+    """Split off up to `count` pairs; no source text is on both sides. Return the pairs to learn from, and the
+    others.
 
-    Take sources in the order of their hashes, without white space and case, each with all of its pairs.
+    Sources are taken in the order of the hash of their text without white space and case, each with all its
+    pairs.
     """
     places: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):
@@ -155,14 +158,15 @@ def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]
 
 
 def nothing_left(file: str, report: Report) -> PellucidError:
-    """Return the error for data without a single pair that is kept."""
+    """Return the error for data of which no pair is kept."""
     return PellucidError(
         f"{file}: no pair is left ({report}). Look at the files, or at the limits in [data]."
     )
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name, with its folder where two files have the same name."""
+    """Return the SHA-256 of each file by its name. If two files have the same name, their folders are part of
+    it."""
     hashes = {}
     for file, name in short_names(file for corpus in corpora for file in corpus).items():
         try:
@@ -186,10 +190,11 @@ def read_lines(file: str) -> Iterator[bytes]:
 
 
 def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, bool]:
-    """Return the text of a line without the \\r of a CRLF, and whether it was UTF-8; "error" raises if not.
+    """Return a line as text, without the \\r of a CRLF, and whether it was valid UTF-8. With "error", invalid
+    UTF-8 raises an error.
 
-    "replace" and "skip" put U+FFFD for bytes that are not UTF-8; the caller skips the line. or_else: a remedy
-    for the error to name.
+    With "replace" and "skip", U+FFFD replaces invalid bytes, and the caller skips the line. or_else: a
+    further remedy for the error message.
     """
     line = line.removesuffix(b"\r")
     try:

@@ -1,4 +1,4 @@
-"""Encode pairs of sentences as token ids: once, or again in each epoch if subword sampling is on."""
+"""Encode pairs of sentences as token ids: once, or again in each epoch with subword sampling."""
 
 import hashlib
 from collections import Counter
@@ -22,7 +22,7 @@ class Example:
 def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
 ) -> tuple[list[Example], Report]:
-    """Return the pairs as examples, without those too long or of unequal length, and the counts."""
+    """Encode the pairs, leave out those that are too long or too unequal in length, and count them."""
     counts = Counter(vars(report or Report(read=len(pairs))))
     tags = len({target for _, target in vocabulary.languages}) > 1
     examples: list[Example] = []
@@ -45,7 +45,7 @@ def encode_pairs(
 
 
 def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple[float, float]:
-    """Return the share of unknown tokens of the sources and of the targets, without end tokens."""
+    """Return the share of unknown tokens in the sources and in the targets; end tokens do not count."""
 
     def share(sides: list[list[int]]) -> float:
         unknown = sum(side.count(vocabulary.unknown_id) for side in sides)
@@ -57,7 +57,7 @@ def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple
 def sample_examples(
     examples: Sequence[Example], vocabulary: Vocabulary, power: float, max_length: int, seed: int, epoch: int
 ) -> list[Example]:
-    """Sample new segmentations of the examples; these depend on the seed and the epoch only."""
+    """Sample new segmentations of the examples, which depend on the seed and the epoch only."""
     sampled = []
     for index, example in enumerate(examples):
         key = hashlib.blake2b(f"{seed} {epoch} {index}".encode(), digest_size=4).digest()

@@ -1,6 +1,6 @@
 """The demo's corpus: a phrasebook in four languages, read from phrasebook.tsv.gz (docs/phrasebook.md).
 
-The grammar that writes the file, and decides which sentences are held out, is tools/phrasebook.
+The grammar in tools/phrasebook writes the file and decides which sentences are held out.
 """
 
 import gzip
@@ -35,7 +35,7 @@ REPEATED = 8  # times that each variant of a pinned sentence stands in the train
 
 @dataclass(frozen=True)
 class Meaning:
-    """A sentence in every language, with a capital and without final punctuation."""
+    """A sentence in all four languages, with a capital and without final punctuation."""
 
     part: str  # "tour", "pinned", "train", "validation", "held-out" or "left-out"
     kind: str  # "statement" or "question"
@@ -59,13 +59,14 @@ class Phrase:
 
     @property
     def direction(self) -> str:
-        """The two languages, as in "en-hi"."""
+        """Return the translation direction, such as "en-hi"."""
         return f"{self.source_language}-{self.target_language}"
 
 
 @dataclass(frozen=True)
 class Split:
-    """Training, validation and held-out phrases; `left_out` are neighbours of held-out ones, unused."""
+    """The training, validation and held-out phrases. `left_out` are too similar to held-out ones, and not
+    used."""
 
     train: tuple[Phrase, ...]
     validation: tuple[Phrase, ...]
@@ -89,7 +90,8 @@ NOTES = (
 
 @cache
 def meanings() -> tuple[Meaning, ...]:
-    """Read the file: for each meaning its part, its kind, its source languages, its text in each language."""
+    """Read the file. Each meaning has its part (such as training), its kind, its source languages, and its
+    text in each language."""
     packed = files("pellucid.data").joinpath("phrasebook.tsv.gz").read_bytes()
     rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
     return tuple(
@@ -99,7 +101,7 @@ def meanings() -> tuple[Meaning, ...]:
 
 @cache
 def split() -> Split:
-    """Return the phrases of every direction in their parts. A meaning is in one part in all directions."""
+    """Return the phrases of every direction by part. A meaning is in the same part in all directions."""
     parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
     train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
     return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))
@@ -107,7 +109,7 @@ def split() -> Split:
 
 @cache
 def words() -> dict[str, frozenset[str]]:
-    """Return the words of each language, as the preparation "words" sets them apart."""
+    """Return the words of each language, as the preparation "words" separates them."""
     found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
     for meaning in meanings():
         for language, text in zip(LANGUAGES, meaning.texts, strict=True):
@@ -118,7 +120,7 @@ def words() -> dict[str, frozenset[str]]:
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
-    """Return the meanings as phrases, one direction after the other."""
+    """Return the meanings as phrases, direction by direction."""
     return [
         Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS
@@ -128,9 +130,9 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
 
 
 def variants(phrase: Phrase) -> list[tuple[str, str]]:
-    """Return the source with and without capital and final punctuation; the target ends alike.
+    """Return the phrase with and without capital and final punctuation, on both sides.
 
-    English also with its short forms: I'm, don't.
+    English sentences are also returned with their short forms: I'm, don't.
     """
     target = punctuated(phrase.target, phrase.target_language, phrase.kind)
     short = shortened(phrase.source) if phrase.source_language == "en" else phrase.source
@@ -146,14 +148,14 @@ def variants(phrase: Phrase) -> list[tuple[str, str]]:
 
 
 def shortened(text: str) -> str:
-    """Return an English sentence in its short forms: I'm, isn't, don't."""
+    """Return an English sentence with its short forms: I'm, isn't, don't."""
     for full, short in SHORT_FORMS.items():
         text = re.sub(rf"\b{full}\b", short, text)
     return text
 
 
 def punctuated(text: str, language: str, kind: str) -> str:
-    """Add the language's final punctuation: ।, ¿…?, ¡…! and the French space before ? and !."""
+    """Add the final punctuation of the language: ।, ¿…?, ¡…! and the French space before ? and !."""
     if kind == "exclamation":
         return {"es": f"¡{text}!", "fr": f"{text} !"}.get(language, f"{text}!")
     if kind == "question":
@@ -162,12 +164,13 @@ def punctuated(text: str, language: str, kind: str) -> str:
 
 
 def write(folder: str | Path) -> None:
-    """Write the files for `pellucid train`; where another file has the name of one, write nothing."""
+    """Write the files for `pellucid train`. If another file has one of the names, write nothing."""
     write_new(Path(folder), texts())
 
 
 def texts() -> dict[str, bytes]:
-    """Return files by their names: train.en-hi.tsv with every variant, and the other parts without."""
+    """Return the files by name: train.en-hi.tsv with every variant, the files of the other parts without
+    variants."""
     pinned = {*phrases_of([meaning for meaning in meanings() if meaning.part in PINNED]), JE_SUIS_STUDENT}
     found: dict[str, list[tuple[str, str]]] = {}
     parts = {"train": split().train, "validation": split().validation, "held-out": split().held_out}

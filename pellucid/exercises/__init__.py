@@ -1,7 +1,7 @@
-"""Exercises of docs/learn/: questions in exercises.toml, and a judge for the reader's answers.
+"""The exercises of docs/learn/: questions in exercises.toml, and a judge of the reader's answers.
 
-Numbers are judged by the digits they are written with, words as words. A test computes every answer from the
-model or from the equations.
+A number is judged by the digits that the reader writes, a word as a word. A test computes every answer from
+the model or from the equations.
 """
 
 import functools
@@ -41,12 +41,12 @@ class Exercise:
 
     @property
     def is_words(self) -> bool:
-        """Whether the answer is words, not numbers."""
+        """Tell whether the answer is words, not numbers."""
         return isinstance(self.answer[0], str)
 
     @property
     def wanted(self) -> str:
-        """Say how to write an answer."""
+        """Describe the form of an answer."""
         count = "" if self.any_order else f"{len(self.answer)} "
         if self.is_words:
             return f"{count}words, in quotes" if len(self.answer) > 1 else "one word"
@@ -59,7 +59,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an answer is right, and what to say to it."""
+    """Whether an answer is right, and the reply to it."""
 
     is_right: bool
     text: str
@@ -104,7 +104,7 @@ def judge(exercise: Exercise, written: str) -> Verdict:
 
 
 def _is_same(answer: str | float, given: str | Decimal) -> bool:
-    """Compare words without regard to capitals, numbers within half a unit of the last digit as written."""
+    """Compare words without capitals, and numbers within half a unit of the last written digit."""
     if isinstance(answer, str) or isinstance(given, str):
         return str(answer).casefold() == str(given).casefold()
     decimals = _decimals(given)

@@ -62,7 +62,7 @@ def experiment(
 
 
 def needs(name: str) -> str:
-    """Return what an experiment takes: an "explanation", a "translator" or "nothing"."""
+    """Return what an experiment needs: an "explanation", a "translator" or "nothing"."""
     parameters = inspect.signature(_module(name).experiment).parameters
     return next((each for each in parameters if each in NEEDED), "nothing")
 
@@ -74,7 +74,7 @@ def settings(name: str) -> dict[str, Any]:
 
 
 def described(name: str, width: int) -> list[str]:
-    """Say what an experiment shows, what it needs and what can be set."""
+    """Describe an experiment: what it shows, what it needs, and its settings."""
     about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
     return paragraph(about, width) + paragraph(needed, width)
@@ -88,7 +88,8 @@ def _module(name: str) -> Any:
 
 
 def _checked(setting: str, value: Any, default: Any) -> Any:
-    """Return the value of a setting: a text, or one whole number, or several, as the default value is."""
+    """Check and return the value of a setting. It must have the type of the default: a text, a whole number,
+    or several."""
     if isinstance(default, tuple):
         several = value if isinstance(value, Iterable) else [value]
         return [_checked(setting, each, default[0]) for each in several]

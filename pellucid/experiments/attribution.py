@@ -15,7 +15,8 @@ TOGETHER = 32  # points on the way that are computed as one batch
 
 
 def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
-    """Share each target word's log-probability out among the words read, with `steps` points on the way."""
+    """Divide the log-probability of each target word among the words that were read, with `steps` points on
+    the way."""
     source, words = explanation.source_tokens, [step.expected for step in explanation.steps]
     # The integral over the way by Gauss and Legendre; then both ends of the way, words and no words.
     nodes, weights = np.polynomial.legendre.leggauss(steps)
@@ -45,7 +46,8 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
 
 
 def attribute(explanation: Explanation, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the derivative of each log p by a factor on each word (its gradient · input), and log p, P L."""
+    """Return the derivative of each log p with respect to a factor on each word (gradient · input), and log
+    p, P L."""
     ids = explanation.source_ids, explanation.target_ids
     model, sizes = explanation.translator.model, [len(each) for each in ids]
     batch = in_batch(model, [ids] * len(points))

@@ -1,4 +1,4 @@
-"""The demo's corpus, a short training on it in memory, and how good that made a model."""
+"""The demo's corpus, a short training on it in memory, and measures of the trained model."""
 
 import dataclasses
 import itertools
@@ -44,7 +44,7 @@ MEASURED = (
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """What is learned from, and what is judged with; the configuration's model fits the vocabulary."""
+    """The ids to learn from and to judge with; the configuration's model fits the vocabulary."""
 
     config: Config
     vocabulary: Vocabulary
@@ -54,7 +54,7 @@ class Corpus:
 
 
 def demo_corpus(settings: dict[str, Any]) -> Corpus:
-    """Return the demo's corpus and configuration, changed by `settings` {"section.key": value}."""
+    """Return the demo's corpus and configuration, with `settings` {"section.key": value} changed."""
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
     config = read(Path(str(files("pellucid"))) / "demo.toml", languages | SHORT | settings)
     parts, found = phrasebook.split(), []
@@ -81,7 +81,7 @@ def corpus_of(
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
-    """Train a model, each kind on the same batches; return it, and the loss of each step."""
+    """Train a model; all kinds of model see the same batches. Return the model, and the loss of each step."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
     size = training.batch_tokens
     epochs = (batches(corpus.examples, training.seed, n, size, *special) for n in itertools.count())
@@ -105,7 +105,8 @@ def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tupl
 
 @torch.no_grad()
 def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
-    """Return how many of 100 words are the most probable ones, with teacher forcing."""
+    """Return the percentage of target words to which the model gives the highest probability, with teacher
+    forcing."""
     right = 0
     for batch in batches:
         likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)
@@ -114,7 +115,7 @@ def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
 
 
 def curve(losses: Sequence[float]) -> tuple[list[float], list[float], str]:
-    """Return the means of some steps each, and where they stand, as a picture draws them."""
+    """Return points of a loss curve for a picture: steps, mean losses, and the line style."""
     starts = range(0, len(losses), GROUP)
     means = [statistics.fmean(losses[start : start + GROUP]) for start in starts]
     return [start + GROUP / 2 for start in starts], means, "-"

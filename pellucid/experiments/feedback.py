@@ -42,7 +42,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, list[Step]]:
-    """Let the model go on by itself after these target ids; return what it says, and its steps."""
+    """Let the model continue alone after these target ids; return its text, and its steps."""
     gold, translator = explanation.target_ids, explanation.translator
     source, most = explanation.translation.source, len(begun) + len(gold) + 20
     translated = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=most)
@@ -54,7 +54,7 @@ def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, lis
 
 
 def cells(step: Step | None) -> Row:
-    """Return what a step reads and says, ✗ at a wrong word; dashes where the model has ended before."""
+    """Return what a step reads and predicts, with ✗ at a wrong word, and dashes after the end."""
     if step is None:
         return list("––––")
     says = step.predicted if step.predicted == step.expected else f"{step.predicted} ✗"

@@ -19,7 +19,7 @@ from pellucid.show.panels import Shades
 
 
 def experiment(explanation: Explanation) -> Result:
-    """See where each head looks, then silence it in three ways."""
+    """Show where each head looks, then silence it in three ways."""
     parts, whole = attentions(explanation.trace), probability(explanation)
     rows: list[Row] = []
     for part in parts:

@@ -18,7 +18,7 @@ DRAWN = "probability of the expected word, and the most probable word"
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Read the embedding and what leaves each decoder layer as if it were the last one."""
+    """Read the embedding and the output of each decoder layer as if it were the last layer."""
     model, expected = in_float32(explanation.translator.model), [step.expected for step in explanation.steps]
     names = ["embedded", *(f"layer {number}" for number in range(model.config.decoder_layers))]
     said: list[Row] = [expected]

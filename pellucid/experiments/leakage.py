@@ -17,14 +17,14 @@ from pellucid.show.panels import Lines
 
 
 class WholeTarget(NoPast):
-    """Training's past with the causal mask lifted; padding stays hidden."""
+    """The past in training with the causal mask lifted; padding stays hidden."""
 
     def mask(self) -> Mask:
         return Mask(self._target_mask)
 
 
 class LooksAhead(Transformer):
-    """The same model with one difference: in training, each target position may look at all the others."""
+    """The same model with one difference: in training, each target position may look at all others."""
 
     def read(self, source: Tensor, source_mask: Tensor | None, target: Tensor, *_: Tensor | None) -> Tensor:
         memory = self.remember(self.encode(source, source_mask), source_mask)
@@ -33,12 +33,13 @@ class LooksAhead(Transformer):
 
 
 def experiment(*, steps: int = 900) -> Result:
-    """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle processors."""
+    """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle CPU cores."""
     return compare(demo_corpus({"training.steps": steps}), steps)
 
 
 def compare(corpus: Corpus, steps: int) -> Result:
-    """Train a model with the mask and one without: the same first weights, batches and dropout."""
+    """Train a model with the mask and one without, from the same weights, with the same batches and
+    dropout."""
     (model, losses), (other, others) = (train(kind, corpus, steps) for kind in (Transformer, LooksAhead))
     (masked, said), (unmasked, told) = measure(model, losses, corpus), measure(other, others, corpus)
     rows: list[Row] = [list(row) for row in zip(MEASURED, masked, unmasked, strict=True)]

@@ -54,7 +54,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def mask(name: str, seen: Trace, part: str, sentence: int) -> Table:
-    """Return the table of a mask, and count in its title what it hides."""
+    """Return the table of a mask; its title counts the hidden cells."""
     record, values = seen[f"{part}.mask"], seen[f"{part}.mask"].tensor[sentence, 0]
     title = f"{name} ({part}): {int((values == -math.inf).sum())} of {values.numel()} cells are −∞"
     return matrix(title, record.labels("L", sentence), record.labels("M", sentence), values, ".0f")

@@ -51,8 +51,8 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 
 
 def measure(explanation: Explanation, part: str) -> Tensor:
-    """Return 3 L (2 + D): mean, variance and vector of the norm's input, the standardised input and the
-    norm's output."""
+    """Return 3 L (2 + D): mean, variance and vector of the norm's input, of the standardised input, and of
+    the norm's output."""
     (before,), _ = made_of(f"{part}.mean", explanation.translator.model.config)
     names = before, f"{part}.standardized", f"{part}.output"
     vectors = torch.stack([explanation.trace[name].tensor[0].double() for name in names])

@@ -48,7 +48,7 @@ def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16,
 
 
 def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) -> Trained:
-    """Return the milliseconds that the loss and its gradients take, the loss, and the gradients."""
+    """Return the time of the loss and its gradients in milliseconds, the loss, and the gradients."""
     started, read = time.perf_counter(), target[:, :-1]
     if by_steps:  # a pass for each position, which reads one right word more
         memory, past = model.remember(model.encode(source, None), None), GrowingPast()

@@ -19,7 +19,7 @@ SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
 
 
 def experiment(translator: Translator, *, length: int = 6) -> Result:
-    """Show the encodings of the first `length` positions for small widths and for the model's own."""
+    """Show the encodings of the first `length` positions, for small widths and for the model's width."""
     model, width, tables = translator.model, translator.model.config.width, []
     for each in (*(small for small in SMALL if small != width), width):
         shown, more = min(SHOWN, each), f", the first {SHOWN} dimensions" if each > SHOWN else ""

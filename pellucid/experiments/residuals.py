@@ -11,7 +11,8 @@ from pellucid.show.columns import digits, short
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Remove each residual in turn, so that a sublayer's output replaces the stream; then remove all."""
+    """Remove each residual in turn, so that the sublayer's output replaces x + the output; then remove
+    all."""
     trace, whole = explanation.trace, probability(explanation)
     parts = [name.removesuffix(".sum") for name in trace if name.endswith(".sum")]
     rows: list[Row] = []

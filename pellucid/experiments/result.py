@@ -1,5 +1,5 @@
-"""What every experiment uses: how probable a translation is; tables of numbers; and the result, with the one
-way to show it as text, in a notebook, as a picture and as JSON."""
+"""What all experiments use: the probability of a translation, tables of numbers, and the result, which can be
+shown as text, in a notebook, as a picture and as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,47 +26,47 @@ Row = list[Any]  # the cells of a table, or a column of them
 
 
 def probability(explanation: Explanation, edits: Mapping[str, Edit] | None = None) -> float:
-    """Return the probability of the whole translation with `edits` in effect."""
+    """Return the probability of the translation with `edits`."""
     return probability_in(explanation.again(edits, only="decoder.logits"), explanation)
 
 
 def probability_in(seen: Trace, explanation: Explanation) -> float:
-    """Return the probability of the whole translation in a pass."""
+    """Return the probability of the translation in a recorded pass."""
     return float(torch.tensor(log_probabilities(seen, explanation.target_ids)).double().sum().exp())
 
 
 def matrix(
     title: str, rows: Sequence[str], columns: Sequence[str], numbers: Tensor, form: int | str = 4
 ) -> Table:
-    """Return the table of a matrix, with the names of its rows and columns."""
+    """Return a matrix as a table, with the names of its rows and columns."""
     body = [[name, *row] for name, row in zip(rows, numbers.tolist(), strict=True)]
     return Table(["", *columns], body, form=form, title=title)
 
 
 def span(numbers: Tensor) -> tuple[float, str, float]:
-    """Return a cell with the least and the greatest of some numbers."""
+    """Return a table cell with the smallest and the largest of some numbers."""
     return float(numbers.min()), " to ", float(numbers.max())
 
 
 def numbers(table: Table, name: str) -> list[list[float]]:
-    """Return the numbers below a name of the header; of cells that hold several, a list for each."""
+    """Return the numbers of the columns with this header; a cell with several numbers becomes a list."""
     cells = [cell if isinstance(cell, tuple) else (cell,) for cell in table.column(name)]
     return [list(part) for part in zip(*cells, strict=True) if not isinstance(part[0], str)]
 
 
 def shades(table: Table, most: float | None = None, signed: bool = False) -> Shades:
-    """Return a panel that shows the numbers beside the first column."""
+    """Return a panel that shows all columns but the first as shades."""
     grid, names = [row[1:] for row in table.rows], table.column(table.header[0])
     return Shades(table.title, grid, names, table.header[1:], most=most, signed=signed)
 
 
 def bars(table: Table, title: str, *columns: str) -> Bars:
-    """Return a panel with a bar for each row of these columns, beside the first column."""
+    """Return a panel with a bar for each row of these columns; the first column has the names."""
     return Bars(title, table.column(table.header[0]), {name: table.column(name) for name in columns})
 
 
 def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), log: str = "x") -> Lines:
-    """Return a panel with a line for the numbers of these columns, over those of the first column."""
+    """Return a panel with a line for each of these columns; the first column is the x axis."""
     places = [float(row[0]) for row in table.rows]
     found = [each for name in columns for each in numbers(table, name)]
     drawn = zip(labels or columns, found, LINES, strict=False)
@@ -76,7 +76,7 @@ def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), l
 
 @dataclass(frozen=True)
 class Result(Viewed):
-    """What an experiment found: a conclusion, and the tables from which it follows."""
+    """The result of an experiment: a conclusion, and the tables that lead to it."""
 
     conclusion: str
     tables: Sequence[Table]
@@ -89,7 +89,7 @@ class Result(Viewed):
         draw_panels(path, self.picture, self.title)
 
     def to_json(self, path: str | Path) -> None:
-        """Write all of it, the numbers in full."""
+        """Write the conclusion and all tables, with all digits."""
         found = jsonable({"pellucid": __version__} | asdict(self))
         write(Path(path), json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
 

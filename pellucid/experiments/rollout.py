@@ -13,7 +13,8 @@ from pellucid.seeing.records import attentions
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Multiply the encoder's mean attention weights layer by layer, the residual counted as half."""
+    """Multiply the encoder's mean attention weights layer by layer; the residual counts as half of each
+    layer."""
     source, expected = explanation.source_tokens, [step.expected for step in explanation.steps]
     rolled = unit = torch.eye(len(source), dtype=torch.float64)
     for part in attentions(explanation.trace):

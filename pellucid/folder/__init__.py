@@ -1,1 +1,2 @@
-"""What lies on the disk: whole files, sealed folders, the model folder, the state of a run."""
+"""What lies on the disk: files written completely or not at all, sealed folders, the model folder, the state
+of a run."""

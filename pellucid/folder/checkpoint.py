@@ -1,6 +1,6 @@
-"""Save a model as a folder, and the state of a training run as another. See docs/model-folder.md.
+"""Save a model as a folder, and the state of a training run as another folder. See docs/model-folder.md.
 
-A better model is written whole beside the old one, in `.new/`, before it takes its place.
+A better model is written completely to `.new/`, beside the old model, before it replaces the old one.
 """
 
 import json
@@ -34,7 +34,7 @@ AGAIN = ".again"  # a new checkpoint of a step that has one, until it replaces t
 
 @dataclass(frozen=True)
 class TrainingState:
-    """What a training run needs to go on as if it had never stopped."""
+    """Everything that a training run needs to continue as if it had never stopped."""
 
     step: int
     tensors: dict[str, Tensor]
@@ -49,7 +49,7 @@ def save_model(
     provenance: Mapping[str, Any],
     stored_as: torch.dtype = torch.float32,
 ) -> None:
-    """Make a folder this model; until all of it is on the disk, the folder stays the model that it was."""
+    """Save a model in a folder. Until all files are on the disk, the folder keeps the earlier model."""
     folder, weights = Path(folder), {name: each.to(stored_as) for name, each in model.state_dict().items()}
     for name, tensor in weights.items():
         if not torch.stack(tensor.aminmax()).isfinite().all():  # which needs no second copy of it
@@ -64,7 +64,7 @@ def save_model(
 
 
 def save_config(folder: Path, config: Config) -> None:
-    """Give a model another configuration and seal it again; its other files stay byte for byte."""
+    """Replace the configuration of a model and seal the folder again; the other files do not change."""
     _replace_model(folder)
     manifest, files = verified(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
@@ -77,7 +77,7 @@ def save_config(folder: Path, config: Config) -> None:
 def save_state(
     run_folder: str | Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int = 2
 ) -> None:
-    """Write checkpoints/step-N/, then remove all but the last `keep`, and any later step."""
+    """Write checkpoints/step-N/, then remove all but the last `keep` checkpoints, and any later step."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealed(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
@@ -92,7 +92,7 @@ def save_state(
 
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
-    """Return the newest checkpoint that is whole, or None; warn of those that are passed over."""
+    """Return the newest complete checkpoint, or None; warn of checkpoints that are damaged."""
     newest = next(whole_states(run_folder), None)
     if newest is None and newest_step(run_folder) is not None:
         raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start anew with another --out.")
@@ -100,13 +100,13 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
 
 
 def newest_step(run_folder: str | Path) -> int | None:
-    """Return the step of the newest finished checkpoint, without opening it."""
+    """Return the step of the newest complete checkpoint, without opening it."""
     steps = _steps(Path(run_folder) / "checkpoints")
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
 
 def whole_states(run: str | Path) -> Iterator[TrainingState]:
-    """Yield the checkpoints that are whole, the newest first; warn of the others."""
+    """Yield the complete checkpoints, newest first; warn of the others."""
     for step, folder in reversed(_steps(Path(run) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
@@ -120,7 +120,7 @@ def whole_states(run: str | Path) -> Iterator[TrainingState]:
 
 
 def is_run(folder: str | Path) -> bool:
-    """Return whether a training run has saved a checkpoint here."""
+    """Return whether a training run has saved a checkpoint in this folder."""
     for step in _steps(Path(folder) / "checkpoints").values():
         with suppress(PellucidError):
             read_manifest(step, "training state")
@@ -129,7 +129,7 @@ def is_run(folder: str | Path) -> bool:
 
 
 def recover(run_folder: str | Path) -> None:
-    """Before a run starts: finish a replacement that was interrupted, and remove what was never finished."""
+    """Before a run starts, complete a replacement that was interrupted, and remove unfinished files."""
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
@@ -142,7 +142,7 @@ def recover(run_folder: str | Path) -> None:
 
 
 def _replace_state(checkpoints: Path) -> None:
-    """Replace a checkpoint by the one that was saved again for the same step, if that is sealed."""
+    """Replace a checkpoint by a newer one of the same step, if the newer one is sealed."""
     again = checkpoints / AGAIN
     if is_sealed(again):
         folder = checkpoints / f"step-{read_manifest(again, 'training state')['step']}"
@@ -153,7 +153,8 @@ def _replace_state(checkpoints: Path) -> None:
 
 
 def _replace_model(folder: Path) -> None:
-    """Replace the model by the one in `.new/`, if that is sealed. After an interruption this is repeated."""
+    """Replace the model by the one in `.new/`, if that one is sealed. After an interruption, `recover`
+    repeats this."""
     new = folder / ".new"
     if not is_sealed(new):
         return
@@ -186,6 +187,6 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _steps(checkpoints: Path) -> dict[int, Path]:
-    """Return the folders step-N by N, the smallest first, finished or not."""
+    """Return the folders step-N by N, smallest first, finished or not."""
     numbers = {path.name[5:]: path for path in checkpoints.glob("step-*") if path.name[5:].isdecimal()}
     return {int(n): numbers[n] for n in sorted(numbers, key=int) if n == str(int(n))}

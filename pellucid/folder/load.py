@@ -1,7 +1,7 @@
 """Load a model: from its folder, or from a checkpoint of a training run.
 
-Every hash is checked before a file is opened, and nothing is opened but safetensors, TOML, JSON and
-SentencePiece.
+Every hash is checked before a file is read, and only safetensors, TOML, JSON and SentencePiece files are
+read.
 """
 
 import tomllib
@@ -23,7 +23,7 @@ from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 
 class Loaded(NamedTuple):
-    """What a model folder holds, checked; the manifest says where the model comes from."""
+    """The checked content of a model folder; the manifest says where the model comes from."""
 
     model: Transformer
     vocabulary: Vocabulary
@@ -32,9 +32,10 @@ class Loaded(NamedTuple):
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
-    """Load a model, ready to translate: of its folder, or of a checkpoint that is still in its run.
+    """Load a model that is ready to translate, from a model folder or from a checkpoint inside its run.
 
-    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N; its vocabulary is that of last/.
+    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N; its vocabulary is read from
+    last/.
     """
     folder = Path(folder)
     if (folder / STATE).is_file():
@@ -54,7 +55,7 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
 
 
 def without_weights(config: ModelConfig) -> Transformer:
-    """Return a model of this shape on the meta device, whose weights are still to be loaded."""
+    """Return a model of this shape on the meta device; its weights must be loaded afterwards."""
     with torch.device("meta"), _ShapesOnly():
         return Transformer(config)
 
@@ -72,12 +73,13 @@ def _load_step(folder: Path, device: str | torch.device) -> Loaded:
 
 
 def load_config(folder: Path) -> Config:
-    """Load the configuration of the model in a folder, after all its hashes were checked."""
+    """Load the configuration of a model folder, after checking all hashes."""
     return _config(folder, _read_model(folder)[1])
 
 
 def _refuse_without_validation(run_folder: Path) -> None:
-    """Point to last/ if this is the folder of a training run that has not chosen a model yet."""
+    """If this is the folder of a training run that has not chosen a model yet, raise an error that names
+    last/."""
     last = run_folder / "last"
     # In this order, because a trainer may seal its first model and move it into place meanwhile.
     if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
@@ -90,7 +92,8 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read a model's files, even while a trainer replaces them: while `.new/` is sealed, it is the model."""
+    """Read a model's files, even while a training replaces them: as long as `.new/` is sealed, it is the
+    model."""
     for place in (folder / ".new", folder, folder / ".new"):
         if is_sealed(place):
             with suppress(PellucidError):  # it may have been replaced meanwhile

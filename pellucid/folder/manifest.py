@@ -1,6 +1,7 @@
-"""A folder that is whole or not there: its manifest, with the SHA-256 of each file, is written last.
+"""A sealed folder is complete or does not count: its manifest, with the SHA-256 of each file, is written
+last.
 
-Whenever the process is killed or the power fails, what was sealed before is still there and still whole.
+If the process is killed or the power fails, folders that were sealed before are still complete.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ UNSEALED = ".manifest"  # its name until everything is on the disk
 
 @contextmanager
 def sealed(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
-    """Make a new folder to write files into; when the block ends, seal it, or remove it after an error."""
+    """Make a new folder for files. When the block ends, seal the folder; after an error, remove it."""
     with writing(folder):
         folder.parent.mkdir(exist_ok=True)
         remove(folder)
@@ -52,12 +53,13 @@ def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Return whether the folder was finished."""
+    """Return whether the folder is complete."""
     return (folder / MANIFEST).exists()
 
 
 def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read the manifest and all files that it lists; raise if a hash is wrong or a needed file is missing."""
+    """Read the manifest and all files that it lists; raise an error if a hash is wrong or a needed file is
+    missing."""
     manifest, files = read_manifest(folder, kind), {}
     for name in dict.fromkeys((*needed, *manifest["files"])):
         path, expected = folder / name, manifest["files"].get(name)
@@ -72,7 +74,7 @@ def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, 
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
-    """Read the manifest of a folder of this kind; raise if its own hash is wrong."""
+    """Read the manifest of a folder of this kind; raise an error if the manifest's own hash is wrong."""
     path = folder / MANIFEST
     try:
         table = json.loads(path.read_bytes())
@@ -95,14 +97,14 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def holds_only(folder: Path, names: Sequence[str]) -> bool:
-    """Return whether an unfinished folder holds no file of anyone else."""
+    """Return whether an unfinished folder contains only files of Pellucid."""
     ours = (*names, UNSEALED)
     # safetensors first writes to a name that begins with .tmp
     return all(path.name in ours or path.name.startswith(".tmp") for path in folder.iterdir())
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, its manifest first: a folder that is half removed must not look whole."""
+    """Remove a folder, the manifest first, so that a folder that is half removed does not look complete."""
     if folder.exists():
         (folder / MANIFEST).unlink(missing_ok=True)
         to_disk(folder)
@@ -127,11 +129,11 @@ def _compare(path: Path, found: str, expected: str) -> None:
 
 
 def _sha256_of_file(path: Path) -> str:
-    """Hash a file piece by piece: a model's weights may be as large as the memory that is left."""
+    """Hash a file piece by piece, because a model's weights can be as large as the free memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sha256_of(table: Mapping[str, Any]) -> str:
-    """Hash what a table says, independent of its layout."""
+    """Hash the content of a table, independent of its layout."""
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and no file that someone else wrote."""
+"""Write files completely or not at all, and never overwrite a file that someone else wrote."""
 
 import itertools
 import os
@@ -19,7 +19,7 @@ ELSEWHERE = "Choose another place."
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that gets its name when it is whole; until then a file of that name stays as it was.
+    """Write a file under a temporary name, and rename it when it is complete; until then an older file stays.
 
     A pipe, a device or /dev/stdout is written to directly, and never replaced.
     """
@@ -44,14 +44,15 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write(path: Any, content: bytes) -> None:
-    """Write a file whole, or raise an error that says why that cannot be."""
+    """Write a file completely or not at all; if that fails, raise an error that gives the reason."""
     chosen = place(path)
     with writing(chosen, ELSEWHERE):
         write_whole(chosen, content)
 
 
 def place(path: Any) -> Path:
-    """Return the path of a file to write; raise now if it cannot be written, before anything is computed."""
+    """Return the path of a file to write. Raise an error now, before anything is computed, if the file cannot
+    be written."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise UsageError(f'path = {path!r:.60} is not the name of a file. Give one, such as "page.html".')
     chosen = Path(path)
@@ -63,7 +64,7 @@ def place(path: Any) -> Path:
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
-    """Raise if a file has one of these names and Pellucid did not write it."""
+    """Raise an error if one of these files exists and Pellucid did not write it."""
     for path in filter(os.path.lexists, paths):
         beginning = b""
         if path.is_file():
@@ -77,7 +78,8 @@ def refuse_foreign(paths: Iterable[Path]) -> None:
 
 
 def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder, made if need be; if one is there with other content, write none of them."""
+    """Write files into a folder, which is made if needed. If one of them exists with other content, write
+    none."""
     missing = {name: content for name, content in contents.items() if not _is_there(folder / name, content)}
     with making(folder), writing(folder):
         for name, content in missing.items():
@@ -85,7 +87,8 @@ def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _is_there(path: Path, content: bytes) -> bool:
-    """Return whether the file has this content already; raise if the name is taken by anything else."""
+    """Return whether the file exists with this content; raise an error if the name is taken by anything
+    else."""
     if not os.path.lexists(path):
         return False
     with suppress(OSError):
@@ -99,7 +102,8 @@ def _is_there(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def making(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; if the block fails, remove the new ones that are still empty."""
+    """Make a folder and the folders above it; if the block fails, remove the new folders that are still
+    empty."""
     made = list(itertools.takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +120,7 @@ def making(folder: Path) -> Iterator[None]:
 def writing(
     path: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
 ) -> Iterator[None]:
-    """Name the folder or file that could not be written in an error of ours."""
+    """Raise system errors as errors of Pellucid that name the folder or file that could not be written."""
     try:
         yield
     except OSError as error:
@@ -124,7 +128,7 @@ def writing(
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file; the copy appears under its name all at once."""
+    """Copy a file; the copy gets its name when it is complete."""
     part = source.with_name(".part")
     shutil.copyfile(source, part)
     to_disk(part)
@@ -132,7 +136,8 @@ def copy(source: Path, target: Path) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Flush a file to the disk, or a folder and so the names in it (Windows neither has nor needs this)."""
+    """Flush a file or a folder (the names in it) to the disk. Windows cannot flush folders and does not need
+    it."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -143,5 +148,5 @@ def to_disk(path: Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path leads to a pipe or a device, or to a file that the system holds open for us."""
+    """Return whether a path is a pipe, a device, or an open file of this process such as /dev/stdout."""
     return path.exists() and (not path.is_file() or str(path).startswith(("/dev/", "/proc/")))

@@ -1,4 +1,5 @@
-"""A configuration that suits a user's text and time: each setting with its reason, and the commented file."""
+"""Choose settings that suit a user's text and time: each setting with its reason, written as a commented
+configuration."""
 
 import math
 import os
@@ -37,7 +38,8 @@ SHORT = 4  # words; BLEU counts sequences of four
 
 
 class Corpus(NamedTuple):
-    """The statistics of a corpus that decide; lengths are means of a line, without white space."""
+    """The statistics of a corpus from which settings are chosen. Lengths are means of a line, without white
+    space."""
 
     pairs: int
     source_words: float
@@ -51,7 +53,7 @@ class Corpus(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A setting, section.key, its value, and the reason."""
+    """A chosen setting: its name (section.key), its value, and the reason."""
 
     name: str
     value: Any
@@ -61,10 +63,10 @@ class Chosen(NamedTuple):
 def suited(
     files: Sequence[str], minutes: float, settings: Mapping[str, Any], device: str, out: Path
 ) -> tuple[Config, str]:
-    """Choose the settings that suit parallel text, one or two files, and the time to train; return them, and
-    the text of the file train.toml in `out`.
+    """Choose settings that suit parallel text, in one or two files, and the time to train. Return them, and
+    the text of train.toml for the folder `out`.
 
-    settings: {"training.seed": 2, …} in place of what would be chosen.
+    settings: {"training.seed": 2, …}, settings to use in place of the chosen ones.
     """
     faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
     given = {"data.train": [list(files)], "training.minutes": minutes, **settings}
@@ -82,7 +84,7 @@ def suited(
 
 
 def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
-    """Return the settings as TOML with their reasons."""
+    """Return the settings as TOML, with their reasons as comments."""
     command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
     sections: dict[str, list[str]] = {section: [] for section in vars(config)}
     for name, value, reason in chosen:
@@ -125,7 +127,8 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
 
 
 def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
-    """Choose the settings, in the order of a configuration. faster: times the speed of a processor."""
+    """Choose the settings, in the order of a configuration. faster: how many times faster than a CPU the
+    device is."""
     kind = kind_of(corpus)
     size = vocabulary_size(corpus, kind)
     source, target = tokens_of(corpus, kind)
@@ -177,8 +180,8 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
 
 
 def kind_of(corpus: Corpus) -> str:
-    """Return what a token is: "words" where these are few and frequent, "characters" where lines are strings
-    or numbers and no sentences, else "subwords"."""
+    """Return what a token should be: "words" if there are few different words and they are frequent,
+    "characters" if lines are strings or numbers rather than sentences, else "subwords"."""
     few = corpus.different_words <= WORDS_AT_MOST
     words = corpus.pairs * (corpus.source_words + corpus.target_words)
     if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
@@ -209,7 +212,7 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
 
 def speed(preset: str, size: int) -> float:
-    """Return roughly the number of target tokens a second."""
+    """Return a rough estimate of the target tokens that are trained in a second."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 
@@ -245,7 +248,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 
 
 def _rounded(number: float) -> int:
-    """Round to one significant digit, or to 10: an estimate should look like one."""
+    """Round to one significant digit, or to a multiple of 10, so that an estimate looks like an estimate."""
     unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))
     return max(10, round(number / unit) * unit)
 

@@ -1,4 +1,4 @@
-"""A run's claim to its folder: no second run trains there, and no file of anyone else is overwritten."""
+"""Reserve the folder of a run: no second run trains in it, and no foreign file is overwritten."""
 
 import os
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG)
 
 @contextmanager
 def claim(folder: str | Path) -> Iterator[None]:
-    """Make a folder a run's own until the block ends; if that is refused, leave the folder as it was.
+    """Reserve a folder for a run until the block ends; if that is refused, leave the folder as it was.
 
-    The operating system releases the lock when this process ends, so a killed run blocks no other.
+    The operating system releases the lock when the process ends, so a killed run blocks no other run.
     """
     folder = Path(folder)
     refuse_taken(folder)
@@ -33,7 +33,7 @@ def claim(folder: str | Path) -> Iterator[None]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise if a run would overwrite a file that no run wrote."""
+    """Raise an error if the run would overwrite a file that Pellucid did not write."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
     lock = folder / LOCK
@@ -46,7 +46,8 @@ def refuse_taken(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a second run out. A start that fails before it writes anything leaves no lock behind."""
+    """Lock the folder against a second run. If the start fails before anything is written, no lock file
+    remains."""
     lock, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
     with writing(folder):
         try:
@@ -66,5 +67,5 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """Return the first of these names that exists in the folder, even as a broken link."""
+    """Return the first of these names that exists in the folder; a broken link exists too."""
     return next((folder / name for name in names if os.path.lexists(folder / name)), None)

@@ -1,4 +1,5 @@
-"""A training on standard error: a bar on a terminal, elsewhere a plain line about every ten seconds."""
+"""Show a training on standard error: a progress bar on a terminal, otherwise a plain line about every ten
+seconds."""
 
 import math
 import sys
@@ -25,7 +26,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def showing(config: Config) -> Iterator[Callable[[Step], None]]:
-    """Show a training on standard error; the function shows one step."""
+    """Show a training on standard error. The yielded function shows one step."""
     if sys.stderr is not None and sys.stderr.isatty():
         with showing_bar(config, Console(stderr=True)) as show:
             yield show
@@ -34,7 +35,8 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
 
 
 def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], None]:
-    """Return a function that says a run's steps: a line about every ten seconds, some for each validation."""
+    """Return a function that prints the progress: a line about every ten seconds, and lines for each
+    validation."""
     pace, last_line = Pace(config.training), -math.inf
 
     def show(step: Step) -> None:
@@ -51,7 +53,7 @@ def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], 
 
 @contextmanager
 def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], None]]:
-    """Show a bar that moves with every step, and lines above it for each validation."""
+    """Show a progress bar, and lines above it for each validation."""
     columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
     pace = Pace(config.training)
     with Progress(*columns, console=console, redirect_stdout=False) as progress:
@@ -67,7 +69,7 @@ def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], N
 
 
 def validation_lines(step: Step) -> Iterator[str]:
-    """Yield the scores of a step's validation as one line, then its samples."""
+    """Yield the scores of a validation as one line, then its sample translations."""
     if step.validation:
         best = " (the best so far)" if step.best else ""
         yield f"validation at step {step.number:,}: {step.validation}{best}"
@@ -88,7 +90,7 @@ class Pace:
         self._seconds, self._tokens = 0.0, 0
 
     def add(self, step: Step) -> None:
-        """Count a step; neither the first one nor the time of a validation counts for the speed."""
+        """Count a step. The first step and the time of validations do not count for the speed."""
         self._first = self._first or step
         if self._last and not self._last.validation:
             self._tokens += step.update.tokens
@@ -98,12 +100,12 @@ class Pace:
         self._last = step
 
     def fraction(self, step: Step) -> float:
-        """Return the share that is done, by steps or by time, whichever is more."""
+        """Return the finished share of the training, by steps or by time, whichever is larger."""
         return min(1.0, max(step.number / max(self._steps, 1), step.seconds / self._limit))
 
     def line(self, step: Step) -> str:
-        """Return the line: the step and the limit (steps or minutes) of the run; the loss without label
-        smoothing, as in a validation; the speed; the time left."""
+        """Return the line of progress: the step and the limit of the run (steps or minutes), the loss without
+        label smoothing (as in validations), the speed, and the time left."""
         first = self._first or step
         pace = (step.seconds - first.seconds) / max(step.number - first.number, 1)
         by_steps, by_time = (self._steps - step.number) * pace, self._limit - step.seconds

@@ -1,4 +1,4 @@
-"""What can be done with finished models: average several, and change how one translates."""
+"""Change finished models: average several models, and change the translation settings of a model."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -18,8 +18,8 @@ from pellucid.learning.saving import mean, versions, what_is
 
 
 def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
-    """Write to `out`, a new folder, the model whose weights are the mean of those of `checkpoints`
-    (Vaswani et al. 2017, section 6.1); return the folder.
+    """Average the weights of several models, and write the result to the new folder `out` (Vaswani et al.
+    2017, section 6.1); return the folder.
 
     A checkpoint is RUN/checkpoints/step-N, RUN/averaging/checkpoints/step-N or a model folder. All must have
     the same shape and the same vocabulary.
@@ -52,7 +52,7 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
 
 
 def _difference(one: Loaded, other: Loaded) -> str:
-    """Say why two models cannot be averaged; dropout does not matter."""
+    """Describe why two models cannot be averaged; a different dropout is allowed."""
     shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
     if different := differences(one.config.model, other.config.model, shape):
         return f"its model is of another shape: {different}"
@@ -60,7 +60,8 @@ def _difference(one: Loaded, other: Loaded) -> str:
 
 
 def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config, Config]:
-    """Change {"translation.beam": 8, …} in a model folder; return its configuration before and after."""
+    """Change settings such as {"translation.beam": 8} in a model folder; return the configuration before and
+    after."""
     for name in changes:
         if not name.startswith("translation."):
             known = ", ".join(f"translation.{setting.name}" for setting in fields(TranslationConfig))

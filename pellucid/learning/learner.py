@@ -1,4 +1,5 @@
-"""The learner: a model in float32, its AdamW optimizer and, in bf16, the working copy of the model."""
+"""The learner: a float32 model, its AdamW optimizer and, for bf16, a copy of the model that computes in
+bf16."""
 
 import copy
 import math
@@ -20,10 +21,10 @@ ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 
 class Learner:
-    """A model in float32, its AdamW state and, in bf16, a working copy of the model.
+    """A float32 model, its AdamW state and, for bf16, a working copy of the model in bf16.
 
-    The weights and their sums stay in float32; products, activations and gradients are bf16
-    (Micikevicius et al. 2018).
+    The weights and their sums stay in float32; products, activations and gradients are bf16 (Micikevicius et
+    al. 2018).
     """
 
     def __init__(self, model: Transformer, training: TrainingConfig) -> None:
@@ -36,18 +37,19 @@ class Learner:
         self.workers = Workers(self.working, training, threads=1)
 
     def start_workers(self) -> None:
-        """Start a process for each further thread of torch, to compute its share of every batch."""
+        """Start a process for each further thread of torch; each process computes a share of every batch."""
         self.workers = Workers(self.working, self.training, torch.get_num_threads())
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the worker processes."""
         self.workers.close()
 
     def learn(self, batches: Sequence[Batch], step: int, done: float = 0.0) -> Update:
-        """Update the weights from one or more batches, in smaller parts if these do not fit into memory.
+        """Update the weights from one or more batches. If they do not fit into memory, split them into
+        smaller parts.
 
-        The weights stay as they are if the loss or the gradient is not finite.
-        step: its number, from 1. done: the share of the training that lies behind it.
+        If the loss or the gradient is not finite, the weights do not change.
+        step: the number of the step, from 1. done: the share of the training that is over, 0 to 1.
         """
         self.working.train()
         self.workers.begin(step)
@@ -75,7 +77,7 @@ class Learner:
     def _update(
         self, step: int, done: float, loss: float, plain_loss: float, tokens: int, split: int
     ) -> Update:
-        """Let AdamW use the gradients that were added up."""
+        """Apply the summed gradients with AdamW."""
         rate = learning_rate(step, self.training, self.model.config.width, done)
         norm = self._collect_gradients()
         finite = math.isfinite(loss) and math.isfinite(norm)
@@ -88,13 +90,13 @@ class Learner:
         return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
     def refresh(self) -> None:
-        """Copy the weights to the working copy."""
+        """Copy the float32 weights into the working copy."""
         if self.working is not self.model:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
 
     def _collect_gradients(self) -> float:
-        """Give the optimizer float32 gradients, clipped; return their norm before clipping."""
+        """Give the optimizer the gradients in float32, clipped; return their norm before clipping."""
         pairs = list(zip(self.model.parameters(), self.working.parameters(), strict=True))
         if self.working is not self.model:
             for parameter, worker in pairs:
@@ -107,7 +109,8 @@ class Learner:
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all that a resumed training needs, by name: weights, AdamW's moments, random generators."""
+        """Return everything that a resumed training needs, by name: weights, AdamW's moments, states of
+        random generators."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
@@ -116,7 +119,7 @@ class Learner:
         return state | self._random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go back to a state that `tensors` returned."""
+        """Restore a state that `tensors` returned."""
         shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
@@ -144,7 +147,8 @@ class Learner:
 
 
 def precision_for(training: TrainingConfig, device: torch.device) -> str:
-    """Return "fp32" or "bf16"; "auto" is bf16 where the hardware has it and is about 3 times as fast."""
+    """Return "fp32" or "bf16". "auto" means bf16 where the hardware supports bf16, which is about 3 times as
+    fast."""
     if training.precision != "auto":
         return training.precision
     if device.type == "cuda":
@@ -156,8 +160,8 @@ def precision_for(training: TrainingConfig, device: torch.device) -> str:
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
     """Return AdamW (Loshchilov and Hutter 2019) with weight decay for matrices, not for biases and norms.
 
-    The bias of the keys is not trained. It adds the same number to all scores of a query, and softmax does
-    not see that. Its gradient is 0 up to rounding, and Adam would turn this rounding into a random walk.
+    The bias of the keys is not trained: it adds the same number to all scores of a query, which softmax
+    ignores. Its gradient is 0 up to rounding, and Adam would turn the rounding into a random walk.
     """
     trained = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]
     groups = [
@@ -168,11 +172,11 @@ def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
 
 
 def learning_rate(step: int, training: TrainingConfig, width: int, done: float = 0.0) -> float:
-    """Return the rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
+    """Return the learning rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
 
-    "paper" is the case peak = (width * warmup)^-0.5, which is width^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training the rate falls from there
-    to 0, in a straight line (Hägele et al. 2024); done: the share that is over.
+    "paper" means peak = (width * warmup)^-0.5, which gives width^-0.5 * min(step^-0.5, step * warmup^-1.5)
+    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training, the rate falls to 0 in a
+    straight line (Hägele et al. 2024). done: the share of the training that is over.
     """
     warmup, cooldown = training.warmup_steps, training.cooldown
     peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate

@@ -1,5 +1,5 @@
-"""The two files that record a run: `log.txt` has every message with its time; `metrics.jsonl` has a JSON
-line for each step, and one for the average at the end."""
+"""The two files that record a run: `log.txt` has every message with its time; `metrics.jsonl` has a JSON line
+for each step, and one for the average at the end."""
 
 import json
 import math
@@ -21,7 +21,7 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """Shows each message and writes it to the log; keeps messages in memory until the files are open."""
+    """Shows messages and writes them to the log; keeps messages in memory until the files are open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -30,8 +30,8 @@ class Log:
         self._metrics: FileIO | None = None
 
     def open(self, folder: Path, last_step: int) -> None:
-        """Append to the files in this folder from now on; lines of the metrics after `last_step` are removed,
-        because a resumed run writes these again."""
+        """Open the files in this folder for appending. Remove the lines of the metrics after `last_step`,
+        because the resumed run writes these steps again."""
         log, metrics = folder / LOG, folder / METRICS
         with writing(metrics):
             if metrics.exists():
@@ -46,7 +46,7 @@ class Log:
         self._report(text)
 
     def note(self, text: str) -> None:
-        """Write a text to the log only, for example a line that the display shows already."""
+        """Write a text to the log only, for example a line that the display already shows."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
         if self._log is not None:
@@ -61,7 +61,7 @@ class Log:
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Until the block ends, note warnings too; then note an error or Ctrl-C, and close the file."""
+        """Until the block ends, log warnings too; then log an error or Ctrl-C, and close the files."""
         show = warnings.showwarning
 
         def note(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -82,7 +82,7 @@ class Log:
 
 
 def figures_of(step: Step) -> dict[str, Any]:
-    """Return the line of the metrics for a step."""
+    """Return the metrics of a step."""
     values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
     values |= asdict(step.update)
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
@@ -94,7 +94,8 @@ def _write(file: FileIO, content: bytes) -> None:
 
 
 def _step_of(line: str) -> float:
-    """Return a line's step; infinity for the average at the end, and for a line that a kill cut short."""
+    """Return the step of a line. Return infinity for the average at the end, and for a line that a kill cut
+    short."""
     try:
         entry = json.loads(line)
         return math.inf if "average" in entry else int(entry["step"])

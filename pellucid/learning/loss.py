@@ -17,7 +17,8 @@ ROWS = 512
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the real target tokens: the label-smoothed loss, the loss without smoothing, their number."""
+    """Sums over the real target tokens: the label-smoothed loss, the loss without smoothing, and the number
+    of tokens."""
 
     smoothed: Tensor  # differentiable
     plain: Tensor
@@ -25,7 +26,7 @@ class Loss:
 
 
 def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-    """Return the loss of the model's next-token predictions on a batch (teacher forcing)."""
+    """Return the loss of the model's predictions of the next tokens of a batch (teacher forcing)."""
     weight = model.projection_weight
     batch = batch.to(weight.device)
     output = model.read(batch.source, batch.source_mask, batch.target_in)
@@ -34,7 +35,8 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
 
 
 def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
-    """Add the gradient of a loss in a step of so many tokens; return it, smoothed and plain."""
+    """Add the gradient of a loss to the parameters, divided by the number of tokens of the whole step; return
+    the smoothed and the plain loss."""
     (loss.smoothed / tokens).backward()
     return float(loss.smoothed.detach()), float(loss.plain)
 
@@ -47,15 +49,16 @@ def cross_entropy(
     real_BL: Tensor,
     smoothing: float,
 ) -> Loss:
-    """Return -sum over real positions of log softmax(output W^T + b); the share `smoothing` of the target is
-    spread over all V tokens (Szegedy et al. 2016)."""
+    """Return -sum over real positions of log softmax(output W^T + b). Label smoothing spreads the share
+    `smoothing` of each target over all V tokens (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
     smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
     return Loss(smoothed, plain, len(expected_N))
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Computes the value and the gradient in one pass over slices of positions: both need the same logits."""
+    """Computes the loss and its gradient in one pass over slices of positions, because both need the same
+    logits."""
 
     @staticmethod
     def forward(

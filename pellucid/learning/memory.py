@@ -1,6 +1,6 @@
-"""Too little memory: split the batches of a step, and tell the user what helps.
+"""When memory is full: split the batches of a step, and tell the user what helps.
 
-The gradient of a step is a sum over its pairs. Summed over smaller parts it is the same up to rounding; only
+The gradient of a step is a sum over its pairs. A sum over smaller parts is the same up to rounding; only
 dropout draws other random numbers.
 """
 
@@ -19,7 +19,8 @@ class DoesNotFit(PellucidError):
 
 
 def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
-    """Halve the part that did not fit and every other part of its size; a single pair raises DoesNotFit."""
+    """Halve the part that did not fit, and every other part of the same size. Raise DoesNotFit for a single
+    pair."""
     if len(failed.origins) == 1:
         source, target = int(failed.source_mask.sum()), int(failed.target_mask.sum())
         shorter = max(1, max(source, target) * 3 // 4)
@@ -33,7 +34,7 @@ def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
 
 
 def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int) -> str:
-    """Tell the user that a step was split, and how to avoid it."""
+    """Return a message that a step was split, and how to avoid this."""
     largest = max(batches, key=_size)
     smaller = max(_length(largest), batch_tokens * len(batches) // parts)
     return (
@@ -60,10 +61,10 @@ def _size(batch: Batch) -> int:
 
 
 def trim_heap() -> None:
-    """Give free memory back to the system, where the C library can (glibc); elsewhere do nothing.
+    """Return free memory to the system, if the C library is glibc; elsewhere do nothing.
 
-    Batches of ever new shapes fragment the heap of glibc: its top rises although most of the memory below is
-    free. docs/training.md has the measurements.
+    Batches of ever new shapes fragment the heap of glibc: the heap grows although most of it is free.
+    docs/training.md has the measurements.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""What may differ between a run and its resume, so that the run goes on bit for bit."""
+"""What may change between a run and its resume, so that the resumed run continues bit for bit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ FREE = {f"training.{name}" for name in ENDING}
 
 
 def check_accepted(accept: Sequence[str]) -> None:
-    """Raise unless each name is that of a setting, section.key, or the word data."""
+    """Raise an error unless each name is a setting, section.key, or the word "data"."""
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
     for name in accept:
         if name not in settings | {"data"}:
@@ -24,9 +24,10 @@ def check_accepted(accept: Sequence[str]) -> None:
 def refuse_changes(
     config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
 ) -> None:
-    """Raise if settings or data differ from those of the saved run and are not accepted; name each of them.
+    """Raise an error if settings or data differ from those of the saved run and the user did not accept the
+    change; name each difference.
 
-    The order of the files counts, and their content, but not the folders that they are in.
+    The order and the content of the files count; their folders do not.
     """
     free = FREE | {*accept} | ({"data.train", "data.validation"} if "data" in accept else set())
     before, now = _comparable(saved), _comparable(config)
@@ -49,7 +50,8 @@ def refuse_changes(
 
 
 def _comparable(config: Config) -> dict[str, Any]:
-    """Return the settings by section.key, without those of the model that follow from its vocabulary."""
+    """Return the settings by section.key, without the settings of the model that follow from its
+    vocabulary."""
     table = to_table(without_folders(config))
     for part in ("train", "validation"):
         table["data"][part] = [list(corpus) for corpus in table["data"][part]]

@@ -1,5 +1,5 @@
-"""A training run: learn, log, validate and save, step by step; `pellucid train`, `pellucid.train` and
-`pellucid.training` are this generator."""
+"""A training run: learn, log, validate and save, step by step. `pellucid train`, `pellucid.train` and
+`pellucid.training` all use this generator."""
 
 import dataclasses
 import itertools
@@ -41,8 +41,8 @@ def train(
     """Train to the end and return the model folder.
 
     show: print the progress on standard error, as a bar on a terminal and as plain lines elsewhere, for
-    example in a notebook. report: a function that takes each line on what happens beside the steps, such as
-    data read; without it these lines are part of the progress. The other options are those of `training`.
+    example in a notebook. report: a function that receives each line about other events, such as the reading
+    of data; without it, these lines are printed with the progress. The other options are those of `training`.
 
     Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training came.
     """
@@ -66,15 +66,16 @@ def training(
     pairs: Texts | None = None,
     validation_pairs: Texts | None = None,
 ) -> Iterator[Step]:
-    """Train, one step an iteration; the folder `out` becomes the model's.
+    """Train, one step per iteration; the model is written to the folder `out`.
 
-    config: a TOML file, a dictionary like one, or a Config. pairs, validation_pairs: text as
+    config: a TOML file, a dictionary with the same content, or a Config. pairs, validation_pairs: text as
     [("A dog.", "Ein Hund."), …] in place of the files of [data].
-    resume: go on from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or "data"
-    that may differ from the run's. device: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …
+    resume: continue from the newest checkpoint, bit for bit. accept: settings ("training.peak_rate") or
+    "data" that may differ from those of the run. device: "auto" (a GPU if there is one), "cpu", "cuda",
+    "cuda:1", …
     report: a function that receives each line about other events, such as the reading of data.
 
-    Between two steps Ctrl-C, torch's random numbers and its number of threads are the caller's.
+    Between two steps, Ctrl-C, torch's random numbers and its number of threads work as the caller set them.
     """
     if not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
@@ -86,7 +87,7 @@ def training(
 
 
 def _steps(asked: Request) -> Generator[Step]:
-    """Learn, log, validate and save until the run is done."""
+    """Learn, log, validate and save until the run ends."""
     settings = asked.config.training
     with own_process() as give_back, _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
@@ -160,7 +161,7 @@ def _report_early_end(run: Run) -> None:
 
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
-    """Yield (epoch, number of the next batch, batch) without end, from where the run stands."""
+    """Yield (epoch, number of the next batch, batch) without end, from the current position of the run."""
     start = run.position.batch
     for epoch in itertools.count(run.position.epoch):
         for index, batch in enumerate(run.batches(epoch, start), start + 1):
@@ -169,7 +170,7 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
 
 
 def _share_done(run: Run) -> float:
-    """Return which share of the training is over, by steps or by time: whichever ends it first."""
+    """Return the share of the training that is over, by steps or by time, whichever is larger."""
     settings, position = run.config.training, run.position
     seconds = math.inf if settings.minutes is None else 60 * settings.minutes
     limits = (position.step, settings.steps), (position.seconds, seconds)
@@ -177,12 +178,13 @@ def _share_done(run: Run) -> float:
 
 
 def _is_done(run: Run) -> bool:
-    """Return whether the run ends by steps, by time, or because validations no longer improve."""
+    """Return whether the run ends here: by steps, by time, or because validations no longer improve."""
     return _share_done(run) == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:
-    """Return the step, validated if it is one of validate_every or the last one."""
+    """Validate at every multiple of validate_every and at the last step; return the step, with its
+    validation."""
     due = step.number % run.config.training.validate_every == 0 or _is_done(run)
     if not due or not run.validation_pairs:
         return step
@@ -191,7 +193,8 @@ def _validate_if_due(run: Run, step: Step) -> Step:
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
-    """Tell of the first step that was split; raise after more than max_skipped steps without an update."""
+    """Report the first step that was split; raise an error after more than max_skipped steps without an
+    update."""
     training, position = run.config.training, run.position
     if update.split and not run.split:
         run.report(split_message(position.step, batches, update.split, training.batch_tokens))

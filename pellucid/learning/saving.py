@@ -1,4 +1,4 @@
-"""What a run keeps: the state to go on from, the last model in last/, the best model in the folder itself,
+"""What a run saves: the state to resume from, the last model in last/, the best model in the run's folder,
 and the average of the last validated models in averaged/."""
 
 import copy
@@ -24,7 +24,7 @@ from pellucid.model import Transformer
 
 
 def save(run: Run) -> None:
-    """Save the state to go on from; and the model as it is now, in last/."""
+    """Save the state to resume from, and the present model in last/."""
     save_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
     settings = to_table(without_folders(run.config))
     state = {"position": asdict(run.position), "config": settings, "data": run.data}
@@ -33,7 +33,7 @@ def save(run: Run) -> None:
 
 
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
-    """Write a model folder whose manifest says what the model is and where it comes from."""
+    """Write a model folder; its manifest says what the model is and where it comes from."""
     provenance = {
         "what": what,
         "steps": run.position.step,
@@ -47,7 +47,8 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 
 def validate_and_keep(run: Run) -> tuple[Validation, bool]:
-    """Validate the model as it is now; return whether it is the best so far, which becomes the folder."""
+    """Validate the present model; if it is the best so far, save it in the run's folder and return True as
+    well."""
     model, average = run.learner.model, run.config.training.average
     if average:
         with writing(run.out):
@@ -59,7 +60,7 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
 
 
 def validate_start(run: Run) -> Validation:
-    """Validate the model to start from, which the run must beat."""
+    """Validate the model from which the training starts; the run must become better than this model."""
     name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
     validation, _ = _validate(run, run.learner.model, f"step 0, the model of {name}")
     run.report(f"validation at step 0, of {name}: {validation}")
@@ -69,7 +70,7 @@ def validate_start(run: Run) -> Validation:
 def finish(run: Run) -> dict[str, Any] | None:
     """Make the averaged model, keep it if it is the best, and save the last state.
 
-    Report which model was kept. Return the average's line for the metrics, or None without an average.
+    Report which model was kept. Return the metrics of the average, or None without an average.
     """
     if checkpoint.newest_step(run.out) != run.position.step:
         save(run)  # a second signal from here on must not cost the last steps
@@ -97,7 +98,7 @@ def finish(run: Run) -> dict[str, Any] | None:
 
 
 def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of the parameters of several models of one shape, summed in float64."""
+    """Return the mean of the parameters of several models of the same shape, summed in float64."""
     return {
         name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
         for name, first in states[0].items()
@@ -105,7 +106,8 @@ def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def what_is(manifest: Mapping[str, Any]) -> str:
-    """Name a model by its manifest: "step 1747", "average of steps 1500, 1747", "imported opus-mt-en-de"."""
+    """Describe a model by its manifest: "step 1747", "average of steps 1500, 1747", "imported
+    opus-mt-en-de"."""
     if "step" in manifest:  # a checkpoint
         return f"step {manifest['step']}"
     provenance = manifest["provenance"]
@@ -115,13 +117,13 @@ def what_is(manifest: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the version of each package that computes."""
+    """Return the versions of the packages that compute."""
     others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
     return {"pellucid": __version__} | others
 
 
 def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool]:
-    """Validate a model; if it is the best so far, make it the folder's, and return True too."""
+    """Validate a model; if it is the best so far, save it in the run's folder and return True as well."""
     validation = validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
     best = [validation.score(run.config.training.validation_metric), validation.score("loss")]
     if run.position.best and best <= run.position.best:

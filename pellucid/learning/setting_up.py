@@ -1,5 +1,5 @@
-"""Before the first step: data, vocabulary, model and, on a resume, the state of the run, each checked against
-the others."""
+"""Prepare a run: data, vocabulary, model and, for a resume, the saved state, all checked against each
+other."""
 
 import dataclasses
 import os
@@ -33,7 +33,7 @@ from pellucid.translate.evaluate import note_on_short
 
 @dataclass
 class Position:
-    """How far a run has come; every checkpoint holds all of it."""
+    """How far a run has come. Every checkpoint contains all of this."""
 
     step: int = 0
     epoch: int = 0
@@ -46,7 +46,7 @@ class Position:
 
 @dataclass
 class Run:
-    """What a training run works with; only `position` and `split` change."""
+    """Everything that a training run uses; only `position` and `split` change."""
 
     out: Path
     config: Config
@@ -62,7 +62,8 @@ class Run:
     split: bool = False  # whether a step did not fit into memory
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
-        """Yield the batches of an epoch from number `start` on; they depend on the configuration only."""
+        """Yield the batches of an epoch, from batch number `start` on. They depend on the configuration
+        only."""
         training, sampling = self.config.training, self.config.vocabulary.sampling
         examples = self.examples
         if sampling:
@@ -73,7 +74,8 @@ class Run:
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
-    """Prepare all for the next step; change nothing of an earlier run before all checks have passed."""
+    """Prepare everything for the next step. Change nothing of an earlier run before all checks have
+    passed."""
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
@@ -125,7 +127,7 @@ def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
 def _read_state(
     asked: Request, report: Callable[[str], None]
 ) -> tuple[checkpoint.TrainingState | None, dict[str, str]]:
-    """Return the state to go on from, which must fit what is asked for, and the SHA-256 of the data."""
+    """Return the saved state, which must match the request, and the SHA-256 of the data."""
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
@@ -159,8 +161,8 @@ def _validation(
 
 
 def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Load the vocabulary and the model to start from; raise if the configuration differs, except in
-    dropout."""
+    """Load the vocabulary and the model to start from; raise an error if their configuration differs in more
+    than dropout."""
     loaded = load_model(Path(folder), "cpu")
     theirs = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
@@ -180,7 +182,7 @@ def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
 
 
 def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
-    """Learn a vocabulary from the pairs, as the configuration says."""
+    """Learn a vocabulary from the pairs, as the configuration asks."""
     languages = config.data.languages
     to = [target_language(pair, languages) for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
@@ -188,7 +190,7 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
 
 
 def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
-    """Return the model's settings with the true sizes and ids of the vocabulary."""
+    """Return the model's settings with the actual sizes and ids of the vocabulary."""
     changes: dict[str, Any] = vocabulary.ids() | {
         "vocabulary": vocabulary.source_size,
         "target_vocabulary": None if vocabulary.same_ids else vocabulary.target_size,

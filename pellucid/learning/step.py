@@ -1,4 +1,4 @@
-"""What a training reports: a step, its update of the weights (computed in learner.py), and its validation."""
+"""The parts of a training's report: a step, its update of the weights, and its validation."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Sample:
-    """A translation beside its reference."""
+    """A translation of the validation data, with its reference."""
 
     source: str
     reference: str
@@ -31,8 +31,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Validation:
-    """How good a model is on the validation pairs: its loss per token without label smoothing, and the scores
-    of its translations."""
+    """The quality of a model on the validation pairs: its loss per token without label smoothing, and the
+    scores of its translations."""
 
     loss: float
     scores: Scores
@@ -44,7 +44,7 @@ class Validation:
         return math.exp(min(self.loss, 100.0))
 
     def figures(self) -> dict[str, Any]:
-        """Return all figures as one table, without the samples."""
+        """Return all figures by name, without the samples."""
         return {"loss": self.loss, "perplexity": self.perplexity, **vars(self.scores)}
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Validation:
         )
 
     def score(self, metric: str) -> float:
-        """Return the figure that decides which model is best; larger is better."""
+        """Return the figure by which models are compared; larger is better."""
         if metric == "loss":
             return -self.loss if math.isfinite(self.loss) else -math.inf
         return float(getattr(self.scores, metric))

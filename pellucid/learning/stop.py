@@ -1,10 +1,10 @@
-"""Stop by signal: the first one ends the training after its step, a second one ends it at once. Before the
-first step there is nothing to save, and the first one ends it at once.
+"""Stop by a signal: the first signal ends the training after the present step, a second one ends it at once.
+Before the first step there is nothing to save, so the first signal ends it at once.
 
-A terminal that closes often sends SIGHUP twice, from the system and from the shell: SIGHUP never ends a
-training at once after its first step has begun. Under nohup SIGHUP is ignored, and stays ignored.
+When a terminal closes, SIGHUP often comes twice, from the system and from the shell; so after the first step
+has begun, SIGHUP never ends a training at once. Under nohup, SIGHUP is ignored, and stays ignored.
 
-Between two steps Ctrl-C is the caller's, like all that a process has once (`own_process`).
+Between two steps, Ctrl-C belongs to the caller, like everything that exists once per process (`own_process`).
 """
 
 import os
@@ -31,7 +31,8 @@ AGAIN = " A second {} stops at once; the run can then go on from step {:,}."
 
 
 class Interrupted(PellucidError):
-    """A signal stopped the training, and its state is saved; the exit code is 128 + the signal's number."""
+    """A signal stopped the training, and its state is saved. The exit code is 128 + the number of the
+    signal."""
 
     def __init__(self, message: str, number: int = signal.SIGINT) -> None:
         super().__init__(message)
@@ -39,7 +40,7 @@ class Interrupted(PellucidError):
 
 
 class StopRequest:
-    """The signal that has asked to stop, and how to answer one; also the handler of the signals."""
+    """The signal that asked the training to stop, and the response to it. Also the handler of the signals."""
 
     number: int | None = None  # of the signal; None before one comes
     answer = READING
@@ -47,11 +48,11 @@ class StopRequest:
 
     @property
     def name(self) -> str:
-        """The signal as people call it."""
+        """Return the signal's usual name."""
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number or 0).name
 
     def __call__(self, number: int, frame: Any) -> None:
-        """Note the signal and answer it; where there is nothing to finish, stop."""
+        """Remember the signal and respond; if there is no step to finish, stop now."""
         if self.number is not None and number != HANG_UP:
             raise KeyboardInterrupt(number)
         self.number = number
@@ -67,9 +68,9 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
-    """Let SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop until the block ends.
+    """Until the block ends, let SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop.
 
-    Inside another such block, return the request of the outer one: it also counts between two steps.
+    Inside another such block, return the request of the outer block, which also counts between two steps.
     """
     request, outer = StopRequest(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
@@ -91,8 +92,9 @@ def stop_on_signal() -> Iterator[StopRequest]:
 
 @contextmanager
 def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Give a training the handler of Ctrl-C, the function that shows warnings, random numbers and threads
-    until the block ends; the function makes a block in which they are the caller's again."""
+    """Until the block ends, set what exists once per process for the training: the handler of Ctrl-C, the
+    function that shows warnings, random numbers and threads. Yield a function that makes a block in which the
+    caller's own are back."""
     others = _once()
 
     def exchange() -> None:
@@ -116,7 +118,7 @@ def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
 
 
 def _once() -> tuple[Any, ...]:
-    """Return what `_restore` takes; only the main thread may change the handler of SIGINT."""
+    """Return the values that `_restore` takes. Only the main thread may change the handler of SIGINT."""
     main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if main else None
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []

@@ -1,5 +1,5 @@
-"""What a training is asked for, and its text, from files or from Python: what to learn from, what to validate
-on, what looks wrong."""
+"""The request for a training, and its text from files or from Python: what to learn from, what to validate
+on, and what looks wrong."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ IDENTICAL = 0.75  # if more of the targets equal their sources, one file was pro
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of a training asks for; pairs are empty where the text comes from files."""
+    """What the caller of a training asks for. The pairs are empty if the text comes from files."""
 
     config: Config
     out: Path
@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Text:
-    """The cleaned pairs of a run; the reports count what was left out."""
+    """The cleaned pairs of a run, and reports of what was left out."""
 
     train: list[Pair]
     train_report: Report
@@ -47,7 +47,7 @@ class Text:
 
 
 def check_text(asked: Request) -> None:
-    """Raise if the same text is named twice, or if there is none at all."""
+    """Raise an error if the same text is given twice, or if there is no text."""
     data = asked.config.data
     for name, given, files in (
         ("pairs", asked.pairs, data.train),
@@ -64,7 +64,8 @@ def check_text(asked: Request) -> None:
 
 
 def read_text(asked: Request) -> Text:
-    """Read and clean all pairs as [data] says, and hold some out for validation if it asks for that."""
+    """Read and clean all pairs by the rules of [data]; hold some out for validation if [data] asks for
+    that."""
     data = asked.config.data
     train, report = take_pairs(asked.pairs, "pairs", data) if asked.pairs else read_pairs(data.train, data)
     if data.held_out:
@@ -77,7 +78,7 @@ def read_text(asked: Request) -> Text:
 
 
 def fingerprints(asked: Request) -> dict[str, str]:
-    """Return the SHA-256 of each file of text, of a ready-made vocabulary, and of the text from Python."""
+    """Return the SHA-256 of each text file, of a ready-made vocabulary, and of text from Python."""
     data = asked.config.data
     ready_made = [name for name in asked.config.vocabulary.model if Path(name).exists()]
     texts = {"pairs": asked.pairs, "validation_pairs": asked.validation_pairs}
@@ -86,7 +87,7 @@ def fingerprints(asked: Request) -> dict[str, str]:
 
 
 def warn_if_identical(name: str, report: Report) -> None:
-    """Warn if most targets equal their sources: one file was probably named for both sides."""
+    """Warn if most targets equal their sources: probably the same file was given for both sides."""
     if report.identical > IDENTICAL * (report.kept + report.held_out):
         warnings.warn(
             f"[data] {name}: in most pairs the target is the source. If the model shall do more than copy, "
@@ -96,7 +97,8 @@ def warn_if_identical(name: str, report: Report) -> None:
 
 
 def overlap(text: Text) -> str:
-    """Say how much of the validation text is in the training text; return "" if nothing is."""
+    """Return a message on how much of the validation text is also in the training text, or "" if nothing
+    is."""
     learned = {pair.source for pair in text.train}
     seen = sum(pair.source in learned for pair in text.validation)
     if not seen:

@@ -1,4 +1,4 @@
-"""Validation: the loss on pairs that are not learned from, and the quality of their translations."""
+"""Validation: the loss on pairs that are not used for training, and the quality of their translations."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,8 @@ def validate(
     batches: Sequence[Batch],
     pairs: Sequence[Pair],
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and compare with the targets."""
+    """Compute the loss of `batches`, then translate the sources of `pairs` and compare them with the
+    targets."""
     translations = [""] * len(pairs)
     with evaluating(model):
         loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)
@@ -50,7 +51,7 @@ def validation_loss(model: Transformer, batches: Sequence[Batch]) -> float:
 
 
 def references_of(pairs: Sequence[Pair], config: Config) -> list[str]:
-    """Return the targets as the model would write them: prepared and restored like its own output."""
+    """Return the targets in the form of the model's output: prepared and restored in the same way."""
     name, references = config.data.preparation, []
     for pair in pairs:
         language = target_language(pair, config.data.languages)

@@ -1,7 +1,7 @@
-"""Processes that each compute a part of a step's gradient, so that the cores need not wait for each other.
+"""Worker processes that each compute a part of a step's gradient, so that cores do not wait for each other.
 
-Threads inside an operation meet hundreds of times a step, processes meet once. Weights and gradients lie in
-memory that all of them share, so only batches and losses travel.
+Threads inside an operation wait for each other hundreds of times in a step, processes only once. Weights and
+gradients lie in shared memory, so only batches and losses are sent.
 """
 
 import itertools
@@ -33,7 +33,7 @@ MOST = 4  # processes: more have too little of a batch each, and each needs memo
 
 
 class Workers:
-    """Processes that compute gradients of a model beside this one; each has as many threads as this one."""
+    """Processes that compute gradients beside this process, each with as many threads as this one."""
 
     def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
         self._model, self._smoothing = model, training.label_smoothing
@@ -67,11 +67,12 @@ class Workers:
         self._send(asdict(model.config), dtype, self._smoothing, self.threads)
 
     def begin(self, step: int) -> None:
-        """Let dropout in the workers follow from the seed and the step, so that a resume repeats it."""
+        """Set the seed of the workers' dropout by the seed and the step, so that a resumed training repeats
+        it."""
         self._seeds = random.Random(f"{self._seed} {step}")
 
     def add(self, batch: Batch, tokens: int) -> tuple[float, float]:
-        """Add the gradient of a batch, of which each process takes a share of the rows; return its losses,
+        """Add the gradient of a batch; each process takes a share of the rows. Return the batch's losses,
         smoothed and plain."""
         count = min(1 + len(self._connections), len(batch.origins))
         own, *parts = (batch.rows(slice(first, None, count)) for first in range(count))
@@ -93,14 +94,14 @@ class Workers:
         return smoothed, plain
 
     def collect(self) -> list[list[Tensor]]:
-        """Return the gradients that each process has added up; each begins anew."""
+        """Return the gradients that each process has summed; each process starts again from zero."""
         self._send("collect")
         for connection in self._connections:
             self._answer(connection)
         return self._gradients
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         for connection in self._connections:
             connection.close()
         for process in self._processes:
@@ -123,7 +124,8 @@ class Workers:
 
 
 def shared_tensors(file: int, like: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return tensors in an open file that processes share, as often as it holds the sizes of these."""
+    """Return tensors of these shapes in an open file that processes share, as many sets as fit into the
+    file."""
     numbers = [each.numel() for each in like]
     whole = torch.frombuffer(mmap.mmap(file, 0), dtype=like[0].dtype)
     return [
@@ -138,7 +140,7 @@ def _send(connection: Connection, message: Any) -> None:
 
 
 def serve() -> None:
-    """Compute gradients until the training closes the connection: the program of a worker's process."""
+    """Compute gradients until the training closes the connection. This is the program of a worker process."""
     handle, memory, number = map(int, sys.argv[1:])
     connection = Connection(handle)
     config, dtype, smoothing, threads = connection.recv()
@@ -165,7 +167,7 @@ def serve() -> None:
 def _add(
     model: Transformer, smoothing: float, arrays: dict[str, Any], tokens: int, seed: int
 ) -> tuple[float, float] | None:
-    """Add the gradient of a part of a batch; return its losses, or None if memory does not suffice."""
+    """Add the gradient of a part of a batch; return its losses, or None if memory is full."""
     torch.manual_seed(seed)
     batch = Batch(**{name: torch.from_numpy(each) for name, each in arrays.items()}, origins=())
     try:

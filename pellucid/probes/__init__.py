@@ -1,1 +1,1 @@
-"""Measurements on a model: whether it leaks, how two sentences compare."""
+"""Measurements on a model: whether it leaks, and how a word differs between two sentences."""

@@ -1,8 +1,8 @@
-"""Compare one word in two sentences: how far its vectors lie apart after each layer, and what moved them.
+"""Compare one word in two sentences: how much its vectors differ after each layer, and what made them differ.
 
-**Position and context.** v(S, p) is the word's vector (for several pieces their mean) when the encoder reads
-sentence S and gives the word, and no other, the positional encodings of the places p. The word stands at p in
-the first sentence A and at q in the second sentence B:
+**Position and context.** v(S, p) is the word's vector (the mean, if the word has several tokens) when the
+encoder reads sentence S and this word alone gets the positional encodings of positions p. The word is at
+position p in the first sentence A and at q in the second sentence B:
 
     position effect = ½ [v(A, q) − v(A, p) + v(B, q) − v(B, p)]
     context effect  = ½ [v(B, p) − v(A, p) + v(B, q) − v(A, q)]
@@ -10,7 +10,7 @@ the first sentence A and at q in the second sentence B:
 Their sum is exactly the change v(B, q) − v(A, p). A share of the change is a projection on it: the two shares
 sum to 1, and one may be negative.
 
-**The words that moved it.** For given weights, attention is linear in the values: its output at the word is
+**The words that changed it.** For given weights, attention is linear in the values: its output at the word is
 the sum over heads h and words m of weights(h, m) · values(h, m) · W_O(h), plus a bias. So its change is
 exactly the sum of what each word contributes in B minus what it contributes in A.
 """
@@ -37,7 +37,7 @@ from pellucid.translate.text_translator import TextTranslator
 
 @dataclass(frozen=True)
 class Stage:
-    """The word's two vectors at one place of the encoder."""
+    """The word's two vectors after one part of the encoder."""
 
     name: str  # of the tensor
     title: str  # the step that the tensor comes after
@@ -51,7 +51,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Mover:
-    """A word, and its part in the change of an attention's output at the compared word."""
+    """A word, and its share in the change of an attention's output at the compared word."""
 
     word: str
     sentences: str  # which of them contain it: "both", "first" or "second"
@@ -60,13 +60,13 @@ class Mover:
 
     @property
     def share(self) -> float:
-        """The share through all heads."""
+        """Return the word's share, summed over the heads."""
         return sum(self.shares)
 
 
 @dataclass(frozen=True)
 class LayerChange:
-    """A layer's self-attention: how its output at the word changes from the first sentence to the second."""
+    """How the output of a layer's self-attention, at the compared word, differs between the two sentences."""
 
     attention: str  # its path
     distance: float  # the length of the change
@@ -75,7 +75,7 @@ class LayerChange:
 
 @dataclass(frozen=True)
 class Rendering:
-    """A sentence's translation, and the part of it that stands for the word."""
+    """The translation of a sentence, and the target words that translate the compared word."""
 
     text: str
     words: list[str]  # the target words that are aligned with the word
@@ -83,7 +83,8 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Comparison(Viewed):
-    """A word in two sentences: its vectors, stage by stage, what moved them, and its translations."""
+    """A word in two sentences: its vectors after each part of the encoder, the contributions that made them
+    differ, and the two translations."""
 
     first: Occurrence
     second: Occurrence
@@ -93,24 +94,24 @@ class Comparison(Viewed):
 
     @property
     def word(self) -> str:
-        """The word as the first sentence spells it."""
+        """Return the word as it is written in the first sentence."""
         return self.first.word
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the encoder over a sentence, and where the word stands in it."""
+    """One pass of the encoder over a sentence, and the positions of the word."""
 
     seen: Trace
     occurrence: Occurrence
 
     def vector(self, name: str) -> Tensor:
-        """Return the word's vector D in this tensor; for several pieces it is their mean."""
+        """Return the word's vector D in this tensor; for a word of several tokens, their mean."""
         return self.seen[name].tensor[0, list(self.occurrence.places)].double().mean(0)
 
 
 def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | None = None) -> Comparison:
-    """Compare a word in two sentences, each of which has it once."""
+    """Compare a word in two sentences, which must each contain it once."""
     first = find(word, a, to, translator.vocabulary, "first")
     second = find(word, b, to, translator.vocabulary, "second")
     model = in_float32(translator.model)
@@ -124,7 +125,7 @@ def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | Non
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
-    """Return the tensors that hold the word's vector, in order, each with its title."""
+    """Return the names and titles of the tensors that hold the word's vector, in order."""
     stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
     for number in range(len(model.encoder.layers)):
         stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))
@@ -132,7 +133,8 @@ def stages_of(model: Transformer) -> list[tuple[str, str]]:
 
 
 def _encode(model: Transformer, occurrence: Occurrence, first: int) -> Pass:
-    """Encode the sentence, the word with the positional encodings of the places from `first` on."""
+    """Encode the sentence, but give the tokens of the compared word the positional encodings from position
+    `first` on."""
     source, config = torch.tensor([occurrence.ids], device=device_of(model)), model.config
     places = slice(first, first + len(occurrence.places))
     table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)
@@ -173,9 +175,10 @@ def layer_change(path: str, model: Transformer, first: Pass, second: Pass) -> La
 
 
 def contributions(path: str, model: Transformer, read: Pass) -> dict[tuple[str, int], Tensor]:
-    """Return what each word, all its pieces together, contributes to the compared one through each head, H D.
+    """Return what each word contributes, through each head, to the attention's output at the compared word.
 
-    The key is the word's text and which of its occurrences it is; -1 marks the compared word.
+    The keys of the dictionary are (text, n) for the nth occurrence of a word; n = -1 marks the compared word.
+    The values are H D, summed over the tokens of a word.
     """
     places = list(read.occurrence.places)
     weights_HM = read.seen[f"{path}.weights"].tensor[0, :, places].double().mean(1)
@@ -194,7 +197,7 @@ def contributions(path: str, model: Transformer, read: Pass) -> dict[tuple[str, 
 
 
 def _rendering(reading: Reading, occurrence: Occurrence) -> Rendering:
-    """Return a translation, and its words that looked at the compared word."""
+    """Return a translation, and the target words that looked most at the compared word."""
     aligned = align(reading)
     own = [link.target for link in aligned.links if link.source == occurrence.number]
     return Rendering(reading.translation.text, [aligned.target_words[target] for target in own])

@@ -1,8 +1,8 @@
-"""Find leaks: predictions that depend on target tokens that come after them.
+"""Find leaks: predictions that depend on target tokens after them.
 
 Training computes all positions in one pass. If its mask is missing, off by one, or right only in evaluation
-mode, nothing shows it but results that are too good. `find_leak` changes the tokens that a prediction must
-not depend on, and checks whether the prediction changes. It compares outputs and never looks inside a model.
+mode, the only sign is results that are too good. `find_leak` changes the tokens that a prediction must not
+depend on, and checks whether the prediction changes. It compares outputs and never looks inside a model.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class LeakReport(Viewed):
-    """The leaks, by position; none when every prediction depends only on the tokens before it."""
+    """The leaks by position; none if every prediction depends only on the tokens before it."""
 
     leaks: list[Leak]
     tried: list[str]  # what was tried, a line for each mode
@@ -57,9 +57,9 @@ def find_leak(
 ) -> LeakReport:
     """Report which predictions depend on later tokens, in evaluation mode and in training mode.
 
-    model: (source B M, source_mask B M, target B L) -> logits B L V, ours or any other. The target is what
-        the decoder reads: row i may depend on target[:, : i + 1] only. A function that is no module is tried
-        once, as it is.
+    model: (source B M, source_mask B M, target B L) -> logits B L V, a Transformer of Pellucid or any other.
+    The target is what the decoder reads: row i may depend on target[:, : i + 1] only. A function that is no
+    module is tested once.
     source, target: ids B M and ids B L, without padding. Default: random ids.
     """
     probe = Probe(model, source, target)
@@ -80,7 +80,7 @@ def find_leak(
 
 
 class Probe:
-    """The model, and the sentences to examine it with: the caller's ids, and random ids for what is None."""
+    """The model and the sentences to test it with: the caller's ids, or random ids in place of None."""
 
     def __init__(self, call: nn.Module | Predict, source: Ids | None, target: Ids | None) -> None:
         self.call = call
@@ -110,8 +110,8 @@ class Probe:
         return torch.randint(low, high, (rows, length), generator=random).to(self.device)
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
-        """Run one pass with the random numbers of this seed: B L -> logits B L V. The random generators and
-        the module's buffers (running means, for example) stay as they are."""
+        """Run one pass with the random numbers of this seed: B L -> logits B L V. Afterwards, restore the
+        random generators and the module's buffers, for example running means."""
         buffers = [(buffer, buffer.clone()) for buffer in self.module.buffers()]
         cuda = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
         with torch.random.fork_rng(cuda):
@@ -133,7 +133,8 @@ class Probe:
         return logits.detach()
 
     def limit(self, mode: str) -> float:
-        """Return the largest change that counts as rounding; raise if equal passes differ by more."""
+        """Return the largest change that counts as rounding; raise an error if two equal passes differ by
+        more."""
         plain = self.logits(self.target)
         limit = ROUNDING * float(plain[plain.isfinite()].abs().max())
         if (chance := max(_differences(plain, self.logits(self.target)))) > limit:
@@ -144,8 +145,8 @@ class Probe:
         return limit
 
     def changes(self) -> Iterator[tuple[int, int, float]]:
-        """Replace tokens one at a time: yield each position before one, the replaced place, and how much the
-        logits there change at most."""
+        """Replace the tokens one position at a time; yield each earlier position, the replaced position, and
+        the largest change of the logits."""
         for place in range(1, self.target.shape[1]):
             # Other random numbers at each place: a leak may come and go by chance.
             before = self.logits(self.target, seed=place)
@@ -154,7 +155,8 @@ class Probe:
             yield from ((position, place, largest[position]) for position in range(place))
 
     def replace(self, place: int) -> Iterator[Tensor]:
-        """Yield the target with other tokens at `place`, in all sentences: random ids, padding, the end."""
+        """Yield the target with other tokens at `place` in all sentences: random ids, padding, the end
+        token."""
         random = torch.Generator().manual_seed(place)
         steps = torch.randperm(self.vocabulary - 1, generator=random)[:REPLACEMENTS] + 1
         token = self.target[:, place]
@@ -168,7 +170,8 @@ class Probe:
 
 @contextmanager
 def steady(module: nn.Module, training: bool) -> Iterator[None]:
-    """Put the module into training mode (with gradients) or evaluation mode; restore each part afterwards."""
+    """Put the module into training mode (with gradients) or evaluation mode; afterwards restore the mode of
+    each part."""
     modes = [(part, part.training) for part in module.modules()]
     try:
         module.train(training)
@@ -180,6 +183,6 @@ def steady(module: nn.Module, training: bool) -> Iterator[None]:
 
 
 def _differences(before: Tensor, after: Tensor) -> list[float]:
-    """Return the largest absolute change at each position, L; equal infinities have not changed."""
+    """Return the largest absolute change at each position, L. Equal infinities count as no change."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()

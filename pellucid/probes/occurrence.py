@@ -22,7 +22,7 @@ class Occurrence:
 
 
 def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str) -> Occurrence:
-    """Find the word in the sentence; capitals, and punctuation around it, do not matter."""
+    """Find the word in the sentence, without regard to capitals and to punctuation around it."""
     wanted, ids = bare(word), list(source_of(text, to, vocabulary).ids)
     tokens = vocabulary.source_tokens(ids)
     words = words_of(ids, tokens, vocabulary)
@@ -45,14 +45,14 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
 
 
 def bare(text: str) -> str:
-    """Remove capitals, and the spaces and punctuation at both ends."""
+    """Remove capitals, and spaces and punctuation at both ends."""
     text = unicodedata.normalize("NFC", text).casefold()
     marks = [letter for letter in text if letter.isspace() or unicodedata.category(letter).startswith("P")]
     return text.strip("".join(marks))
 
 
 def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[int, ...]:
-    """Leave out the positions of punctuation, where it is in pieces of its own."""
+    """Leave out the positions of tokens that are only punctuation."""
     for start in range(len(word.places)):
         for end in range(start + 1, len(word.places) + 1):
             places = word.places[start:end]

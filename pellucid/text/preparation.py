@@ -11,7 +11,7 @@ _OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}�
 
 
 def prepare(text: str, name: str, language: str | None) -> str:
-    """Prepare a line by the recipe `name` for `language` ("de", "fr"; None has English rules)."""
+    """Prepare a line by the recipe `name`, for a language such as "de"; None uses the rules of English."""
     if name == "none":
         return text
     if name == "words":
@@ -23,15 +23,16 @@ def prepare(text: str, name: str, language: str | None) -> str:
 
 
 def restore(text: str, name: str, language: str | None) -> str:
-    """Return the model's output as people write it: after "words", join punctuation to its words again.
+    """Return the output of a model as ordinary text: after "words", join punctuation to the words again.
 
-    The moses recipes stay tokenised and escaped, like the references of published scores.
+    The output of the moses recipes stays tokenised and escaped, as in the references of published scores.
     """
     return _join(text, language) if name == "words" else text
 
 
 def stays_tokenised(name: str) -> bool:
-    """Return whether the output of a model with this recipe is tokenised text, which is scored as it is."""
+    """Return whether a model with this recipe outputs tokenised text, which is scored without detokenising
+    it."""
     return name.startswith("moses")
 
 
@@ -49,7 +50,7 @@ def _words(text: str, language: str | None) -> str:
 
 
 def _set_apart(match: re.Match[str], language: str | None) -> str:
-    """Put spaces around punctuation that is not inside a word; a French elision is a token: l' amie."""
+    """Put spaces around punctuation that is not inside a word. A French elision is a token: l' amie."""
     mark, start, end = match[0], match.start(), match.end()
     before, after = match.string[start - 1 : start], match.string[end : end + 1]  # "" at either end
     if not unicodedata.category(mark[0]).startswith("P"):

@@ -1,9 +1,9 @@
-"""Text to tokens to ids, and back, by SentencePiece models in the model folder.
+"""Text to tokens to ids and back, with the SentencePiece models of the model folder.
 
-[vocabulary] normalization says how text is normalised. "nmt_nfkc", the default, folds compatible characters
-(½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), splits Devanagari letters like U+0958 into letter and nukta,
-drops control characters and makes U+200B a space; "nfkc" does not do the last two; "identity" changes no
-character; "_cf" also lower-cases. Spaces at the ends and second spaces are always removed.
+[vocabulary] normalization chooses how text is normalised. "nmt_nfkc", the default, folds compatible
+characters (½ becomes 1⁄2, ﬁ becomes fi, U+00A0 a space), splits Devanagari letters like U+0958 into letter
+and nukta, drops control characters and makes U+200B a space; "nfkc" does not do the last two; "identity"
+changes no character; "_cf" also lower-cases. Spaces at the ends and repeated spaces are always removed.
 """
 
 import operator
@@ -29,7 +29,7 @@ FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Text to ids and back, with one SentencePiece model for both sides or one for each side."""
+    """Converts text to ids and back, with one SentencePiece model for both sides or one for each side."""
 
     source: Pieces
     target: Pieces  # the same object when the vocabulary is joint
@@ -53,12 +53,13 @@ class Vocabulary:
 
     @property
     def joint(self) -> bool:
-        """Return whether both sides have the same tokens."""
+        """Return whether both sides use the same SentencePiece model."""
         return self.source is self.target
 
     @property
     def same_ids(self) -> bool:
-        """Return whether an id means the same token on both sides, though different models may cut them."""
+        """Return whether an id means the same token on both sides; the two models may still split text
+        differently."""
         tables = table_of(self.source), table_of(self.target)
         return self.joint or (tables[0] is not None and tables[0] == tables[1])
 
@@ -76,11 +77,11 @@ class Vocabulary:
 
     @cached_property  # asked for every line of a corpus
     def target_languages(self) -> tuple[str, ...]:
-        """Return the languages to choose from, each once, in the order of the corpora."""
+        """Return the target languages to choose from, each once, in the order of the corpora."""
         return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
-        """Return the language to translate to, checked; None if the model's only one has no name."""
+        """Check and return the target language; return None if the only language has no name."""
         offered = self.target_languages
         names = listed(offered, to)
         if to is None:
@@ -95,11 +96,12 @@ class Vocabulary:
         return to
 
     def source_language(self, to: str | None) -> str | None:
-        """Return the language that is translated to `to`, or None if there are several."""
+        """Return the source language of translations to `to`, or None if there are several."""
         return source_language(self.languages, to)
 
     def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
-        """Return the sentence and its target language; if there are several, a leading >>xx<< may name it."""
+        """Return the sentence and its target language. If there are several languages, a leading >>xx<< may
+        choose one."""
         tag = re.match(r"\s*>>([^<>\s]+)<<\s*", text) if len(self.target_languages) > 1 else None
         if tag and to in (None, tag[1]):
             text, to = text[tag.end() :], tag[1]
@@ -108,9 +110,10 @@ class Vocabulary:
     def encode_source(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
-        """Return the ids of a source with its end token; first `>>xx<<` if there are several languages.
+        """Return the ids of a source with its end token, after the tag `>>xx<<` if there are several
+        languages.
 
-        A `>>xx<<` in the text is text like any other; `direction` is what reads it.
+        A `>>xx<<` inside the text is ordinary text; `direction` reads a leading one.
         """
         to = self.target_language(to)
         prepared = prepare(valid(text), self.preparation, self.source_language(to))
@@ -124,7 +127,7 @@ class Vocabulary:
         return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
-        """Return the text of target ids; pad, start and end are left out, an unknown token is ⁇."""
+        """Return the text of target ids. Pad, start and end are left out; an unknown token becomes ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
@@ -132,15 +135,15 @@ class Vocabulary:
         return restore(text, self.preparation, language)
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return a label for each source id."""
+        """Return the token of each source id as readable text."""
         return self._labels(ids, self.source)
 
     def target_tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return a label for each target id."""
+        """Return the token of each target id as readable text."""
         return self._labels(ids, self.target)
 
     def save(self, folder: Path) -> None:
-        """Write vocabulary.model, or one such file for each side."""
+        """Write vocabulary.model, or vocabulary.source.model and vocabulary.target.model."""
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(model.serialized_model_proto())
@@ -153,12 +156,13 @@ class Vocabulary:
         return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
-        """Return the id that a target begins with in M2M100 and NLLB, which names its language; else none."""
+        """Return the id of the language with which a target begins in M2M100 and NLLB; in other models, no
+        id."""
         code = self._codes().get(self.target_language(to) or "")
         return [] if code is None else [code]
 
     def _codes(self) -> Mapping[str, int]:
-        """Return the ids of the languages, if a source begins with its language and a target with its own."""
+        """Return the ids of the languages, if each source and each target begins with its language."""
         return self.source.codes if isinstance(self.source, Renumbered) else {}
 
     def _tag(self, to: str | None) -> list[int]:
@@ -173,7 +177,7 @@ class Vocabulary:
 
 
 def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
-    """Load the vocabulary of a model folder; raise if the model was made for another vocabulary."""
+    """Load the vocabulary of a model folder; raise an error if the model was made with another vocabulary."""
     names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
     for name in names:
         if name not in files:
@@ -195,9 +199,9 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
 def ready_made(
     protos: Mapping[str, bytes], kind: str, data: DataConfig, table: bytes | None = None
 ) -> Vocabulary:
-    """Make a vocabulary of one or two SentencePiece models, which are keyed by the names of their files.
+    """Make a vocabulary of one or two existing SentencePiece models, given by file name.
 
-    table: the content of a vocabulary.json, which gives their pieces other ids.
+    table: the content of a vocabulary.json, which gives other ids to the pieces.
     """
     paths = list(protos)
     models: list[Pieces] = [parse(proto, path) for path, proto in protos.items()]
@@ -226,7 +230,7 @@ def ready_made(
 
 
 def parse(proto: bytes, path: str) -> SentencePieceProcessor:
-    """Return a SentencePiece model from the bytes of its file."""
+    """Read a SentencePiece model from the bytes of its file."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(proto)
@@ -263,6 +267,6 @@ def targets_of(languages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def source_language(languages: Iterable[tuple[str, str]], to: str | None) -> str | None:
-    """Return the language that is translated to `to`, or None if there are several."""
+    """Return the source language of translations to `to`, or None if there are several."""
     possible = {source for source, target in languages if target == to}
     return possible.pop() if len(possible) == 1 else None

@@ -1,4 +1,4 @@
-"""Learn a vocabulary from parallel text, or take the ready-made one that the configuration names."""
+"""Learn a vocabulary from parallel text, or load the ready-made one that the configuration names."""
 
 import io
 import re
@@ -29,10 +29,10 @@ def train_vocabulary(
     data: DataConfig,
     to: Iterable[str | None] | None = None,
 ) -> Vocabulary:
-    """Learn a vocabulary from parallel text, or take the ready-made one that the configuration names.
+    """Learn a vocabulary from parallel text, or load the ready-made one that the configuration names.
 
-    to: the target language of each pair, for the preparation; not needed where there is only one.
-    With kind = "word", `size` is an upper limit: every word of a smaller text is a token.
+    to: the target language of each pair, for the text preparation; not needed with a single language.
+    With kind = "word", `size` is an upper limit: if the text has fewer words, all of them are tokens.
     """
     if config.model:
         return _named(config, data)
@@ -58,7 +58,7 @@ def train_vocabulary(
 
 
 def _named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
-    """Return the ready-made vocabulary that the configuration names."""
+    """Load the ready-made vocabulary that the configuration names."""
     if len(config.model) > 2:
         count = f"[vocabulary] model names {len(config.model)} files"
         raise UsageError(f"{count}. Give one, or one for each side.")

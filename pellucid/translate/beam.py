@@ -1,5 +1,6 @@
-"""Beam search: the best continuations of each sentence's hypotheses, in an order without chance. Their sums
-are compared here, and finished hypotheses by `penalise`, in hypotheses.py."""
+"""Beam search: find the best continuations of each sentence's hypotheses; equal scores have a fixed order.
+Sums of log-probabilities are compared here; finished hypotheses are compared by `penalise` in
+hypotheses.py."""
 
 import math
 
@@ -14,10 +15,11 @@ NONE = np.float32(-math.inf)
 
 
 def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
-    """Return the 2 * beam continuations with the highest sums; ties go to the lower hypothesis, then to the
+    """Return the 2 * beam continuations with the highest sums. Ties go to the lower hypothesis, then to the
     lower id.
 
-    So `beam` hypotheses stay open even if as many end; beam 1 is greedy. Missing ones have sums of -inf.
+    Twice as many as `beam`, so that `beam` hypotheses stay open even if `beam` of them end. beam = 1 is
+    greedy search. If there are fewer continuations, the rest have the sum -inf.
     """
     count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
     if said.ids is None:

@@ -1,8 +1,9 @@
-"""Decoding on a GPU: steps of fixed shapes, captured as CUDA graphs, so that the GPU repeats them by itself.
+"""Decode on a GPU: each step has a fixed shape and is captured as a CUDA graph, which the GPU repeats without
+the CPU.
 
-The model computes, as everywhere, but in memory that stays: a place for each sentence, a row for each of its
-hypotheses. After a step the search gets the likeliest tokens of each row and says which rows go on; within a
-step nothing waits for the processor. On a processor the same steps run without graphs.
+The model computes as usual, but in memory that is allocated once: each sentence has a place, each of its
+hypotheses a row. After a step the search gets the likeliest tokens of each row and chooses the rows that
+continue; within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
 """
 
 import math
@@ -33,12 +34,12 @@ ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a proce
 
 
 class NotCapturedWarning(UserWarning):
-    """A GPU decodes without CUDA graphs, more slowly."""
+    """Decoding on this GPU does not use CUDA graphs, and is slower."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a step, rounded up, so that few shapes serve many calls."""
+    """The shape of a step. Its sizes are rounded up, so that a few shapes serve many calls."""
 
     places: int
     width: int
@@ -47,24 +48,24 @@ class Shape:
 
     @classmethod
     def of(cls, room: Room) -> "Shape":
-        """The shape that has room for this."""
+        """Return the smallest shape that has room for these sentences."""
         places = len(room.limits)
         together = round_up(places) if places <= 32 else -(-places // 32) * 32
         return cls(together, room.width, positions(int(room.sources.max())), positions(room.longest))
 
     @property
     def rows(self) -> int:
-        """The hypotheses of all places."""
+        """Return the number of hypotheses of all places."""
         return self.places * self.width
 
 
 def positions(count: int) -> int:
-    """So many positions, rounded up."""
+    """Round a number of positions up."""
     return max(SHORTEST, round_up(count))
 
 
 class CapturedEngine:
-    """A model whose steps are captured; it decodes with the weights that the model has at each step."""
+    """A model with captured steps. Each step uses the weights that the model has at that moment."""
 
     together = 1024  # hypotheses
 
@@ -73,7 +74,7 @@ class CapturedEngine:
         self._kept: dict[tuple[object, ...], Session] = {}
 
     def room_bytes(self, room: Room) -> int:
-        """Return the memory that decoding in this room takes at most, beside the weights."""
+        """Return the most memory that decoding in this room takes, without the weights."""
         shape, config = Shape.of(room), self.config
         size = next(self.model.parameters()).dtype.itemsize
         pairs = 2 * config.width * config.decoder_layers
@@ -83,7 +84,7 @@ class CapturedEngine:
         return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
-        """Begin to decode sources; which of them, the search says."""
+        """Prepare to decode these sources; the search says later which of them to begin."""
         shape = Shape.of(room)
         with torch.inference_mode(False):  # later calls change what is made here
             kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
@@ -99,7 +100,8 @@ class CapturedEngine:
 
 
 class CapturedDecoding:
-    """Sources that are decoded in a session: each sentence at its place until it is done, then another."""
+    """The sources that a session decodes. Each place holds one sentence until the sentence is finished, then
+    the next one."""
 
     def __init__(
         self, engine: CapturedEngine, session: "Session", sources: Sequence[Sequence[int]], room: Room
@@ -109,12 +111,12 @@ class CapturedDecoding:
         self._rows = np.zeros(0, int)  # in the session, of the hypotheses as the search counts them
 
     def join(self, places: Sequence[int]) -> None:
-        """Read further sources, to be decoded beside those that are."""
+        """Encode more sources, and decode them beside the open ones."""
         joined = self._places.join(len(places))
         self._session.read(joined, [self._sources[place] for place in places])
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
-        """The last token of each row -> the likeliest next tokens, or all of them."""
+        """Take the last token of each row; return the likeliest next tokens, or all of them."""
         session, each = self._session, len(tokens) // len(self._places.taken)
         self._rows = self._rows_of(each)
         told = session.told
@@ -134,7 +136,7 @@ class CapturedDecoding:
         )
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows; the sentences that are left out make room for others."""
+        """Continue with these rows. The places of sentences that are left out become free."""
         before = self._rows[rows]
         if sentences is not None:
             self._places.keep(sentences)
@@ -151,7 +153,8 @@ class CapturedDecoding:
 
 
 class Session:
-    """The memory of a step and its graphs, one for each number of positions that it looks at."""
+    """The memory of a step, and its CUDA graphs: one graph for each number of positions that a step may look
+    at."""
 
     def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
@@ -175,7 +178,7 @@ class Session:
         self._steps: dict[int, Callable[[], Results]] = {}
 
     def clear(self) -> None:
-        """Forget an earlier call: what a model left that computes NaN would spoil the next one."""
+        """Set the memory to zero: NaN that an earlier call left there would spoil the next call."""
         self._past.clear()
         self._pairs.zero_()
         self._allowed.fill_(True)
@@ -185,7 +188,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and remember at their places what the decoder looks at."""
+        """Encode sources, and store at their places what the decoder attends to."""
         ids, mask = pad(sources, self._model.config.pad_id, self._device)
         memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
         at = torch.tensor(places, device=self._device)
@@ -198,7 +201,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute the step that was told, in which no row has filled more positions."""
+        """Compute one step; `filled` is the largest number of positions that a row has filled."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if watched() or self._model.training:  # which must not stay in a graph
@@ -222,7 +225,8 @@ class Session:
         return log_p, torch.cat((likeliest.gather(1, order), required), 1), ids
 
     def _captured(self, reach: int) -> Callable[[], Results]:
-        """Return what computes a step, on a GPU a graph of it; and a line if that is not possible."""
+        """Return a function that computes a step: a CUDA graph where possible. If a GPU cannot capture one,
+        warn."""
 
         def compute() -> Results:
             return self._compute(reach)

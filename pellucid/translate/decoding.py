@@ -1,4 +1,4 @@
-"""The Transformer in the form that the search needs, and its sentences in batches."""
+"""Decode with the Transformer in the form that the search needs, in batches of sentences."""
 
 import functools
 import sys
@@ -34,7 +34,8 @@ MORE = 2  # candidates beyond those that search keeps: one if the end may not co
 
 
 class TransformerDecoding:
-    """A Transformer and the sources that it decodes: their keys and values, and a past that grows."""
+    """A Transformer and the sources that it decodes: the sources' keys and values, and a past that grows with
+    each step."""
 
     def __init__(self, model: Transformer, sources: Sequence[Sequence[int]]) -> None:
         self._device = device_of(model)
@@ -42,27 +43,27 @@ class TransformerDecoding:
 
     @torch.no_grad()
     def join(self, places: Sequence[int]) -> None:
-        """Encode the next sources, once all earlier ones are done."""
+        """Encode the next sources, after all earlier ones are finished."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
         self._memory = self._model.remember(self._model.encode(ids, mask), mask)
         self._past = GrowingPast()
 
     @torch.no_grad()
     def step(self, tokens: Array, required: Array | None = None) -> Tensor:
-        """The last token of each row -> the logits of the next token, rows x V."""
+        """Take the last token of each row; return the logits of the next token, rows x V."""
         ids = torch.from_numpy(tokens).to(self._device)
         return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows, which belong to these sentences (None: to all, as before)."""
+        """Continue with these rows. They belong to `sentences`; None: to the same sentences as before."""
         self._past.select(torch.from_numpy(rows).to(self._device))
         if sentences is not None:
             self._memory = self._memory.select(torch.from_numpy(sentences).to(self._device))
 
 
 def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:
-    """Return what decoding a sentence in PyTorch takes at most: twice what is remembered, because a selection
-    is a copy, and a few times the logits."""
+    """Return the most memory that PyTorch takes to decode one sentence: the keys and values twice, because a
+    selection copies them, and the logits a few times."""
     remembered = 2 * 2 * config.width * config.decoder_layers * (length + width * limit)
     encoder = length * (8 * config.width + 2 * config.hidden + 3 * config.heads * length)
     step = width * (6 * config.target_size + 8 * config.width + 2 * config.hidden + 4 * config.width * length)
@@ -70,11 +71,12 @@ def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:
 
 
 class Waiting:
-    """The sentences of a call that are not begun yet, the longest first; its threads take them from here.
+    """The sentences of a call that have not begun, longest first. The threads of the call take their
+    sentences from this list.
 
-    fits: how many may be decoded together if the longest of them is at this place of the call.
-    most: how many a thread decodes together at most.
-    joining: whether some may join others, or a batch begins only when the one before has ended.
+    fits: how many sentences can be decoded together if the longest of them is the one at this index.
+    most: the most sentences that one thread decodes together.
+    joining: whether sentences may join an open batch, or must wait until the batch has ended.
     """
 
     def __init__(
@@ -86,8 +88,8 @@ class Waiting:
         self._fits, self._joining, self._begun, self._lock = fits, joining, 0, threading.Lock()
 
     def take(self, open_places: Sequence[int]) -> list[int]:
-        """Return the sentences that begin now, beside those that are open: rather several at once, because
-        they are encoded together."""
+        """Return the sentences that begin now, beside the open ones. Several begin at once where possible,
+        because they are encoded together."""
         with self._lock:
             left = self.order[self._begun :]
             if not left or (open_places and not self._joining):
@@ -102,7 +104,7 @@ class Waiting:
 
 
 def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
-    """Return the hypotheses of each request, best first; several models are an ensemble."""
+    """Return the hypotheses of each request, best first. Several models form an ensemble."""
     if not requests:
         return []
     hypotheses: dict[int, list[Found]] = {}
@@ -120,8 +122,9 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
 def _decode_in_threads(
     begin: Callable[[], Iterator[SearchStep]], threads: int, hypotheses: dict[int, list[Found]]
 ) -> None:
-    """Decode in several threads, until all are done or one fails. While the engine computes, other threads
-    run; they share nothing but the weights and the sentences that wait."""
+    """Decode in several threads until all sentences are finished or one thread fails. The engine computes
+    without Python's lock, so threads run in parallel; they share only the weights and the waiting
+    sentences."""
     stop = threading.Event()
 
     def work() -> None:
@@ -145,7 +148,7 @@ def decode_batch(
     choose: Choose | None = None,
     waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
-    """Decode the sentences that are waiting (None: all requests), a token a step."""
+    """Decode the waiting sentences (None: all requests); each step adds one token."""
     sources, options = [each.source for each in requests], rules.options
     if options.sample:
         choose = functools.partial(draw, options=options, chance=Chance(requests, options))
@@ -163,7 +166,8 @@ def decode_batch(
 
 
 def shared_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> tuple[Waiting, int]:
-    """The sentences as they wait, and how many threads decode them: no more than the memory holds."""
+    """Return the waiting sentences, and the number of threads that decode them: as many as the memory
+    allows."""
     lengths, options = [len(each.source) for each in requests], rules.options
     first, memory = models[0], options.memory << 20
     if isinstance(first, Transformer):
@@ -196,8 +200,8 @@ def shared_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Ru
 
 
 def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> tuple[int, int]:
-    """How many threads decode sentences of their own, and how many share each step of one: with few
-    hypotheses a step is the reading of the weights, and threads that share it read them once."""
+    """Return how many threads decode separate sentences, and how many threads share each step. With few
+    hypotheses, most of a step is reading the weights; threads that share a step read the weights once."""
     threads = max(1, torch.get_num_threads())
     if isinstance(engine, CapturedEngine):
         return 1, 1
@@ -209,7 +213,7 @@ def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> 
 
 @contextmanager
 def evaluating(*models: Decoder) -> Iterator[None]:
-    """Put the models into evaluation mode, without dropout; afterwards each is in its own mode again."""
+    """Switch the models to evaluation mode (no dropout), and afterwards back to the modes that they had."""
     modules = [each.model if isinstance(each, CapturedEngine) else each for each in models]
     in_training = [model for model in modules if isinstance(model, Transformer) and model.training]
     for model in in_training:
@@ -222,8 +226,8 @@ def evaluating(*models: Decoder) -> Iterator[None]:
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield groups of places in the list, the longest sentences first: at most `batch_tokens` with padding,
-    or one sentence."""
+    """Yield groups of indices, longest sentences first. A group has at most `batch_tokens` tokens with
+    padding, or is one sentence."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
         if group and (len(group) + 1) * lengths[group[0]] > batch_tokens:

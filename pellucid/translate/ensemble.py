@@ -1,4 +1,5 @@
-"""Ensembles: several models translate together, and a token's probability is the mean of theirs."""
+"""Ensembles: several models translate together; the probability of a token is the mean of the models'
+probabilities."""
 
 import math
 from collections.abc import Sequence
@@ -14,33 +15,34 @@ from pellucid.translate.search import Decoding, log_probabilities
 
 
 class EnsembleDecoding:
-    """The same sources, encoded by several models; to the search it is one model."""
+    """The same sources, encoded by several models. The search uses the ensemble as if it were one model."""
 
     def __init__(self, decodings: Sequence[Decoding]) -> None:
         self._decodings = decodings
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode further sentences, by each model."""
+        """Encode more sentences with each model."""
         for each in self._decodings:
             each.join(places)
 
     def step(self, tokens: Array, required: Array | None) -> Tensor:
-        """The last token of each row -> the log of the mean probability of its next token, rows x V."""
+        """Take the last token of each row; return the logarithm of the mean probability of its next token,
+        rows x V."""
         return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows, which belong to these sentences (None: to all, as before)."""
+        """Continue with these rows. They belong to `sentences`; None: to the same sentences as before."""
         for each in self._decodings:
             each.select(rows, sentences)
 
 
 def log_of_mean(log_p: Sequence[Tensor]) -> Tensor:
-    """Return the logarithm of the mean probability, from the log-probabilities of several models."""
+    """Return the logarithm of the mean probability, given the log-probabilities of several models."""
     return torch.stack(tuple(log_p)).logsumexp(0) - math.log(len(log_p))
 
 
 def check_same_vocabulary(names: Sequence[object], vocabularies: Sequence[Vocabulary]) -> None:
-    """Raise unless an id means the same token in all models."""
+    """Raise an error unless every id means the same token in all models."""
     for name, vocabulary in zip(names, vocabularies, strict=True):
         if not vocabulary.same_as(vocabularies[0]):
             raise UsageError(
@@ -51,7 +53,7 @@ def check_same_vocabulary(names: Sequence[object], vocabularies: Sequence[Vocabu
 
 
 def only_one(models: Sequence[Transformer]) -> Transformer:
-    """Return the model; raise for an ensemble, which has several."""
+    """Return the only model; raise an error for an ensemble."""
     if len(models) > 1:
         raise UsageError(
             f"an ensemble of {len(models)} models translates and scores, but has no single model to look "

@@ -1,5 +1,5 @@
-"""The quality of translations, with one reference or several: BLEU and chrF by sacreBLEU (Post 2018), and the
-share that is exactly right."""
+"""The quality of translations against one or several references: BLEU and chrF by sacreBLEU (Post 2018), and
+the share of sentences that match exactly."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 @dataclass(frozen=True)
 class Scores:
-    """BLEU and chrF, both of 100, each with the signature that says how it was computed; and the percentage
-    of the sentences that are exactly right."""
+    """BLEU and chrF, both from 0 to 100, each with the sacreBLEU signature that says how it was computed; and
+    the percentage of sentences that equal a reference exactly."""
 
     bleu: float
     chrf: float
@@ -39,10 +39,10 @@ def evaluate(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> Scores:
-    """Compute BLEU and chrF of a corpus of translations, and the percentage that is exactly right.
+    """Compute BLEU and chrF of the translations of a corpus, and the percentage that match exactly.
 
-    references: a list with one for each hypothesis, or several such lists. tokenize: "none" for text that is
-    already tokenised, "13a" (the default), "intl", "char" or "zh".
+    references: a list with one reference for each hypothesis, or several such lists. tokenize: "none" for
+    text that is already tokenised, "13a" (the default), "intl", "char" or "zh".
     """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
@@ -76,8 +76,9 @@ def evaluate(
 def exactly_right(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
 ) -> float:
-    """Return the percentage of the hypotheses that equal one of their references, after Unicode NFC and
-    without white space at both ends; each list of `references` has one for each hypothesis."""
+    """Return the percentage of hypotheses that equal one of their references. Both sides are compared in
+    Unicode NFC and without white space at the ends. Each list of `references` has one reference for each
+    hypothesis."""
 
     def plain(text: str) -> str:
         return unicodedata.normalize("NFC", text.lower() if lowercase else text).strip()
@@ -88,7 +89,7 @@ def exactly_right(
 
 
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:
-    """Return a note where most references are too short for BLEU, which compares runs of four tokens."""
+    """Return a note if most references are shorter than four tokens: BLEU compares runs of four tokens."""
     from sacrebleu.metrics.bleu import BLEU
 
     split = BLEU(tokenize=tokenize).tokenizer

@@ -1,7 +1,8 @@
-"""The hypotheses of a batch during the search, and its results.
+"""The hypotheses of a batch during the search, and the results.
 
-Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at different steps, so that rows are
-aligned at their ends. All of it is small, so it is NumPy on the processor, wherever the model computes.
+Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at different steps, so rows are
+aligned at their ends. The arrays are small, so they are NumPy arrays on the CPU, even if the model computes
+on a GPU.
 """
 
 import math
@@ -17,8 +18,8 @@ OF_SENTENCES = 5  # fields of Hypotheses that have one number a sentence; the ot
 
 
 class Candidates(NamedTuple):
-    """Continuations, S W, best first: the hypothesis that each continues, its token, the sum with it, and its
-    own log-probability."""
+    """Possible continuations, S x W, best first. Of each: the hypothesis that it continues, its token, the
+    sum with its token, and its own log-probability."""
 
     parents: Array
     tokens: Array
@@ -27,7 +28,7 @@ class Candidates(NamedTuple):
 
 
 class Hypotheses(NamedTuple):
-    """The open hypotheses of each sentence, best first; a place whose sum is -inf holds none."""
+    """The open hypotheses of each sentence, best first. A sum of -inf marks an empty slot."""
 
     places: Array  # S, the sentence's place in the caller's list
     limits: Array  # S, the most tokens of a hypothesis, the end token included
@@ -43,7 +44,7 @@ class Hypotheses(NamedTuple):
     def at_start(
         cls, places: Sequence[int], limits: Sequence[int], given: Sequence[int], start_id: int
     ) -> "Hypotheses":
-        """One hypothesis for each sentence, with the start token only."""
+        """Return one hypothesis for each sentence, with the start token only."""
         count, zeros = len(places), np.zeros(len(places), int)
         of_sentences = [np.array(each, int) for each in (places, limits, given, zeros, zeros)]
         totals, nothing = np.zeros((count, 1), np.float32), np.zeros((count, 1, 0), np.float32)
@@ -51,7 +52,7 @@ class Hypotheses(NamedTuple):
         return cls(*of_sentences, *of_each)
 
     def joined_by(self, others: "Hypotheses") -> "Hypotheses":
-        """Return these and, behind them, others that are at their start."""
+        """Return these hypotheses followed by `others`, which have just started."""
         if not len(self.places) or not len(others.places):
             return others if len(others.places) else self
         width, length = self.log_probabilities.shape[1:]
@@ -67,11 +68,11 @@ class Hypotheses(NamedTuple):
 
     @property
     def empty(self) -> Array:
-        """S W, True where there is no hypothesis."""
+        """Return S x W, True where a slot is empty."""
         return self.totals == -math.inf
 
     def extend(self, chosen: Candidates) -> "Hypotheses":
-        """Return the candidates as hypotheses, each longer by its token."""
+        """Return the candidates as hypotheses, each one token longer."""
         sentences, width = self.totals.shape
         rows = chosen.parents + np.arange(0, sentences * width, width)[:, None]
         tokens, log_p = (
@@ -84,28 +85,29 @@ class Hypotheses(NamedTuple):
         return Hypotheses(*self[: OF_SENTENCES - 1], *grown)
 
     def keep(self, kept: Array) -> "Hypotheses":
-        """Keep the hypotheses at these places, S W, of each sentence."""
+        """Keep, for each sentence, the hypotheses with these indices, S x W."""
         return Hypotheses(*self[:OF_SENTENCES], *(pick(each, kept) for each in self[OF_SENTENCES:]))
 
     def first(self, width: int) -> "Hypotheses":
-        """Keep the first hypotheses of each sentence."""
+        """Keep the first `width` hypotheses of each sentence."""
         return Hypotheses(*self[:OF_SENTENCES], *(each[:, :width] for each in self[OF_SENTENCES:]))
 
     def of(self, sentences: Array) -> "Hypotheses":
-        """Keep the hypotheses of these sentences only, as long as the longest of them."""
+        """Keep the hypotheses of these sentences only, and as many positions as the longest of them has."""
         kept = Hypotheses(*(each[sentences] for each in self))
         surplus = kept.log_probabilities.shape[-1] - kept.lengths.max(initial=0)
         tokens, log_p = (each[..., surplus:] for each in (kept.tokens, kept.log_probabilities))
         return kept._replace(tokens=tokens, log_probabilities=log_p)
 
     def without(self, gone: Array) -> "Hypotheses":
-        """Remove the hypotheses that are marked in S W."""
+        """Remove the hypotheses that the mask `gone`, S x W, marks."""
         return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
 
 
 @dataclass(frozen=True)
 class Found:
-    """A hypothesis that came out: without the start token, and with the end token if it is finished."""
+    """A hypothesis of the result, without the start token, and with the end token if the hypothesis is
+    finished."""
 
     token_ids: list[int]
     log_probabilities: list[float]
@@ -116,7 +118,8 @@ class Found:
 def extract(
     hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
 ) -> list[tuple[int, Found]]:
-    """Return (place in the batch, hypothesis) for those marked in S W, in order."""
+    """Return the hypotheses that the mask `which`, S x W, marks, in the order of the mask; each with the
+    index of its sentence in the batch."""
     results = []
     for sentence, column in zip(*which.nonzero(), strict=True):
         length = int(hypotheses.lengths[sentence])
@@ -128,10 +131,11 @@ def extract(
 
 
 def penalise(log_probability: float, length: int, length_penalty: float) -> float:
-    """Return the score that compares hypotheses of different lengths; the length counts the end token."""
+    """Return the score by which hypotheses of different lengths are compared. The length counts the end
+    token."""
     return log_probability / length**length_penalty
 
 
 def pick(array: Array, places_SW: Array) -> Array:
-    """S N ... -> S W ...: for each sentence, the entries at these places."""
+    """Return, for each sentence, the entries at these indices: S x N x ... becomes S x W x ..."""
     return array[np.arange(len(array))[:, None], places_SW]

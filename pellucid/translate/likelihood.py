@@ -1,4 +1,4 @@
-"""How probable given translations are: one teacher-forced pass computes all positions at once."""
+"""The probability of given translations: one teacher-forced pass computes all positions at once."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ POSITIONS = 1024  # rows of probabilities over the whole vocabulary that are in 
 
 @dataclass(frozen=True)
 class Score:
-    """The log-probability of each target token, with the end token, and their sum."""
+    """The log-probability of each target token, end token included, and their sum."""
 
     total: float
     per_token: list[float]
@@ -32,7 +32,7 @@ class Score:
 def score_texts(
     models: Sequence[Transformer], pairs: Sequence[tuple[Sentence, Sentence]], vocabulary: Vocabulary
 ) -> list[Score]:
-    """Score pairs of a source and a target."""
+    """Compute the score of each pair of a source and a target."""
     sources, targets = ([pair[side].ids for pair in pairs] for side in (0, 1))
     scores = []
     for (source, target), log_p in zip(

@@ -1,4 +1,5 @@
-"""The state of a model that is served: its weights, its parts as configured or not, and who looks on."""
+"""The state of a model that is used for translation: its weights, whether its parts match its configuration,
+and whether hooks watch it."""
 
 from torch import nn
 from torch.nn.modules import module as torch_modules
@@ -17,7 +18,7 @@ SETTINGS = {
 
 
 def structure_of(model: nn.Module) -> list[object]:
-    """Return what each part of a model is: its type, its settings, its shapes, and the parts in it."""
+    """Return the type, the settings, the shapes and the submodules of each part of a model."""
     facts: list[object] = []
     for module in modules_of(model):
         about = vars(module)
@@ -28,9 +29,9 @@ def structure_of(model: nn.Module) -> list[object]:
 
 
 def state_of(model: Transformer) -> list[object]:
-    """Return a model's structure, where its parameters lie, and how often these were changed in place. A
-    change by `.data` does not count; keep the storages, because the system gives memory that is free to
-    others."""
+    """Return the structure of a model, the addresses of its parameters, and how often they were changed in
+    place. A change through `.data` is not counted. Keep references to the storages: PyTorch may reuse the
+    address of memory that is freed."""
     parameters = (each for module in modules_of(model) for each in vars(module)["_parameters"].values())
     there = [each for each in parameters if each is not None]
     lie = [(each.data_ptr(), 0 if each.is_inference() else each._version) for each in there]
@@ -38,8 +39,8 @@ def state_of(model: Transformer) -> list[object]:
 
 
 def is_as_configured(model: Transformer) -> bool:
-    """Tell whether a model has the parts and shapes that its configuration describes, all in one type: then
-    an engine computes what it computes."""
+    """Tell whether a model has the parts and shapes of its configuration, all with one data type. Only then
+    does an engine compute the same as the model."""
     if len({each.dtype for each in model.parameters()}) > 1:
         return False
     if any(each.is_inference() for each in model.parameters()):
@@ -48,15 +49,15 @@ def is_as_configured(model: Transformer) -> bool:
 
 
 def has_hooks(model: Transformer) -> bool:
-    """Tell whether anybody asked PyTorch to be called when a part of the model computes."""
+    """Tell whether a part of the model has PyTorch hooks."""
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
     everyone = map(vars, modules_of(model))
     return bool(everywhere) or any(each["_forward_hooks"] or each["_forward_pre_hooks"] for each in everyone)
 
 
 def modules_of(model: nn.Module) -> list[nn.Module]:
-    """Return the model and all modules in it. Every call of a translator asks, and `modules()` takes five
-    times the time."""
+    """Return the model and all modules in it. Every call of a translator needs the list, and `modules()`
+    takes five times as long."""
     modules = [model]
     for module in modules:  # which grows meanwhile
         inside = vars(module)["_modules"]

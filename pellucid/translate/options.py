@@ -1,4 +1,4 @@
-"""The options of a translation, checked before anything is computed. This module needs no torch."""
+"""The options of a translation, checked before anything is computed. This module does not import torch."""
 
 import math
 import sys
@@ -19,7 +19,7 @@ ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
 class TranslationOptions(TypedDict, total=False):
-    """The options of a call, as `translate` explains them; None is as the model's configuration says."""
+    """The options of one call; `translate` explains them. None means: as in the model's configuration."""
 
     beam: int | None
     n_best: int | None
@@ -38,7 +38,7 @@ class TranslationOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a call without its prefix, complete."""
+    """The complete options of one call, without the prefix."""
 
     beam: int = number(5, *BEAM)
     length_penalty: float = number(1.0, *PENALTY)
@@ -73,19 +73,19 @@ class Options:
 
     @property
     def width(self) -> int:
-        """The number of hypotheses of a sentence that are followed at once."""
+        """Return the number of hypotheses that the search follows for each sentence."""
         return self.n_best if self.sample else self.beam
 
 
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """Complete the options of a call with the model's configuration."""
+    """Fill the options of a call that are None from the model's configuration."""
     values = check_values(options)
     values.pop("prefix", None)
     return Options(**{"beam": config.beam, "length_penalty": config.length_penalty} | values)
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are set; raise unless each may have its value."""
+    """Return the options that are set; raise an error for a value that is not allowed."""
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
         if name in LIMITED:
@@ -102,7 +102,7 @@ LIMITED = {option.name: option for option in fields(Options) if option.metadata}
 
 
 def _check(option: Field[Any], value: Any) -> None:
-    """Raise unless the value of an option is a number of the right type, within its limits."""
+    """Raise an error unless the value is a number of the right type and within its limits."""
     whole = float not in (option.type, *get_args(option.type))
     low, high = option.metadata["low"], option.metadata["high"]
     kind, wanted = (int, "a whole number") if whole else (int | float, "a number")

@@ -1,4 +1,4 @@
-"""What a call asks of the search: its sentences, each with a limit and a prefix, and the rules for all."""
+"""The input of the search: the sentences, each with a limit and a prefix, and the rules for all of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pellucid.translate.sentences import Sentence
 
 @dataclass(frozen=True)
 class Call:
-    """The sentences of a call, and the requests to the search: one for each sentence that is not empty."""
+    """The sentences of a call, and a request to the search for each sentence that is not empty."""
 
     sentences: Sequence[Sentence]
     requests: list[Request]
@@ -30,7 +30,7 @@ def make_call(
     vocabulary: Vocabulary,
     defaults: TranslationConfig,
 ) -> Call:
-    """Check the options of a call and put them into requests and rules."""
+    """Check the options of a call, and make requests and rules of them."""
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary)
     chosen = options_of(options, defaults)
     rules = Rules(
@@ -58,7 +58,7 @@ def make_call(
 
 
 def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids that no translation contains: pad, start, unknown, and the language tags >>xx<<."""
+    """Return the ids that a translation never contains: pad, start, unknown, and the language tags >>xx<<."""
     config = model.config
     tags = [vocabulary.target.piece_to_id(f">>{language}<<") for language in vocabulary.target_languages]
     return sorted({config.pad_id, config.start_id, config.unknown_id, *tags} - {config.end_id})
@@ -67,7 +67,8 @@ def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
 def prefixes_of(
     prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
 ) -> list[list[int]]:
-    """Return the ids that each target must begin with: one prefix for all, or a list with one for each."""
+    """Return the ids that each target must begin with. `prefix` is one text for all sentences, or a list with
+    one text for each."""
     one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in prefix)
     each: list[Any] = [prefix] * len(sentences) if one else list(prefix or ())
     if len(each) != len(sentences):

@@ -1,4 +1,4 @@
-"""Sampling: draw the next token from the model's probabilities, sharpened or cut to the likely tokens."""
+"""Sampling: draw the next token from the model's probabilities, after temperature, top-k and top-p."""
 
 import hashlib
 import math
@@ -16,9 +16,11 @@ from pellucid.translate.search import Request
 
 
 def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
-    """Draw a token for each hypothesis: the one at which its random number in [0, 1) falls.
+    """Draw a token for each hypothesis, by a random number in [0, 1).
 
-    Tokens have the probabilities p ** (1 / temperature), cut to the top_k likeliest and then to top_p."""
+    The probability of a token is p ** (1 / temperature), first limited to the top_k likeliest tokens, then to
+    top_p.
+    """
     log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
     uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
     # At a sentence's start one hypothesis stands for all that will be drawn.
@@ -35,8 +37,8 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Keep the top_k highest scores, and of these the fewest that hold the probability top_p; the others
-    become -inf."""
+    """Keep the top_k highest scores, and of these the fewest with a total probability of top_p. Set the
+    others to -inf."""
     if top_k is not None and top_k < scores_RV.shape[1]:
         ids = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
         scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, scores_RV.gather(1, ids))
@@ -51,7 +53,8 @@ def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
 
 
 def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
-    """Return the id at which the sum of the probabilities first exceeds each number in [0, 1)."""
+    """Return, for each number in [0, 1), the first id at which the cumulative probability exceeds the
+    number."""
     weights = (
         scores_RV - scores_RV.amax(-1, keepdim=True)
     ).exp()  # not normalised, because only their ratios matter
@@ -63,7 +66,7 @@ def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
 
 
 class Chance:
-    """Random numbers in [0, 1), with a generator for each sentence, which depends on the seed and its ids
+    """Random numbers in [0, 1) for each sentence. The numbers depend on the seed and the sentence's ids
     only."""
 
     def __init__(self, requests: Sequence[Request], options: Options) -> None:
@@ -71,7 +74,7 @@ class Chance:
         self._generators: dict[int, torch.Generator] = {}  # of the sentences that are being decoded
 
     def next(self, places_S: Array) -> Tensor:
-        """Return the next numbers of the sentences at these places, S W."""
+        """Return the next random numbers of these sentences, S x W."""
         self._generators = {
             place: self._generators.get(place) or self._generator(place) for place in places_S.tolist()
         }

@@ -1,4 +1,5 @@
-"""Search: from what a model says of each next token to whole hypotheses. It knows no Transformer."""
+"""Search: build hypotheses token by token from the model's predictions. This module does not know the
+Transformer."""
 
 import math
 from collections import defaultdict
@@ -20,18 +21,21 @@ NONE = -math.inf
 
 
 class Decoding(Protocol):
-    """A model that decodes some sentences of a call; the hypotheses of a sentence are neighbouring rows."""
+    """A model that decodes some sentences of a call. The hypotheses of a sentence are neighbouring rows."""
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode further sentences, by their places in the call; they come behind those that are there."""
+        """Encode more sentences, given as indices of the call; their rows come after the present ones."""
 
     def step(self, tokens: Array, required: Array | None) -> Tensor | NextTokens:
-        """The last token of each row, at first the start token -> the logits of the next token, rows x V, or
-        log-probabilities of the likeliest. required: for each row, the id that must come next, or FREE; None:
-        all are free."""
+        """Take the last token of each row, at first the start token; return the logits of the next token,
+        rows x V, or the log-probabilities of the likeliest tokens.
+
+        required: the id that must come next in each row, or FREE; None: all rows are free.
+        """
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows, in order; they belong to these sentences (None: to all, as before)."""
+        """Continue with these rows, in this order. They belong to `sentences`; None: to the same sentences as
+        before."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Rules:
-    """What all hypotheses must keep to, and how the finished ones are compared."""
+    """The rules for all hypotheses: which ids are allowed, and how finished hypotheses are compared."""
 
     start_id: int
     end_id: int
@@ -57,7 +61,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class SearchStep:
-    """What a step left: the open hypotheses, and by place in the batch what was found for those now done."""
+    """The result of a step: the open hypotheses, and the hypotheses of the sentences that are finished, by
+    index in the batch."""
 
     open: Hypotheses
     done: dict[int, list[Found]]
@@ -72,8 +77,8 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
-    """Decode sentences, a token a step; a sentence is done when `width` hypotheses ended, or at its limit. It
-    leaves, and `take` says which ones come in its place."""
+    """Decode sentences; each step adds one token. A sentence is finished when `width` of its hypotheses have
+    ended, or at its limit. `take` chooses the sentences that then take its place."""
     width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
@@ -110,7 +115,7 @@ def search(
 
 
 def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> Hypotheses:
-    """Return the hypotheses with which the sentences at these places begin."""
+    """Return the first hypotheses of the sentences at these indices."""
     some = [requests[place] for place in places]
     limits, given = [each.max_length for each in some], [len(each.prefix) for each in some]
     return Hypotheses.at_start(places, limits, given, rules.start_id)
@@ -119,7 +124,8 @@ def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> 
 def _continue(
     decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Hypotheses:
-    """Return the candidates of a step, chosen from the likeliest tokens if these decide, or from all."""
+    """Return the candidates of a step: chosen from the likeliest tokens if these are enough to decide, else
+    from all."""
     required = _required(hypotheses, requests, rules)
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
@@ -133,8 +139,8 @@ def _continue(
 
 
 def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
-    """For each row, the token that must come next, of the prefix or the end at the limit; FREE where any may.
-    None where any may everywhere."""
+    """Return, for each row, the token that must come next: of the prefix, or the end token at the limit; FREE
+    where any token may come. Return None if all rows are free."""
     lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
     if not (lengths < hypotheses.given).any() and not (rules.forced_end and last.any()):
         return None
@@ -148,7 +154,7 @@ def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules)
 
 
 def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
-    """Return what a step says, logits or log-probabilities, as log-probabilities."""
+    """Return the output of a step, logits or log-probabilities, as log-probabilities."""
     if isinstance(said, NextTokens):
         return said
     with torch.no_grad():
@@ -156,9 +162,10 @@ def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
 
 
 def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
-    """Return whether no token that a row left out can be among the chosen, or tie with one of them.
+    """Return whether the likeliest tokens are enough: no token that a row left out can be among the chosen
+    ones, or tie with one of them.
 
-    A row that holds -inf left no token out, and where one is required the others do not matter.
+    A row with -inf left no token out, and in a row with a required token the other tokens do not matter.
     """
     if required is not None:
         least_R = np.where(required == FREE, least_R, NONE)
@@ -168,7 +175,8 @@ def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, require
 
 
 def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
-    """Raise for probabilities that are not numbers: nothing sensible can follow, and perhaps no end."""
+    """Raise an error if a probability is not a number: the search could not go on sensibly, and might never
+    end."""
     highest = said.log_p.max(-1) if said.ids is not None else said.log_p.amax(-1).cpu().numpy()
     if math.isfinite(highest.sum()):
         return
@@ -183,7 +191,7 @@ def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]
 
 
 def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
-    """Set the tokens to -inf, in place, that the rules and the prefixes exclude at this step."""
+    """Set to -inf, in place, the tokens that the rules and the prefixes exclude at this step."""
     log_p, ids = said.log_p, said.ids
     if required is not None:
         forced = (required != FREE).nonzero()[0]
@@ -210,7 +218,7 @@ def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]
 
 
 def _ranked(collected: list[Found], request: Request, length: int) -> list[Found]:
-    """The finished ones first, and each kind by its score; equal ones as they came."""
+    """Return the finished hypotheses first, then the others, each group by score; ties keep their order."""
     if not collected:
         raise PellucidError(
             f"sentence {request.number + 1}, step {length}: no token that may come next has a probability. "

@@ -16,12 +16,12 @@ START = re.compile(r"\s*(START|<s>)(?=\s)")  # as notes write the start token, b
 
 
 class TruncationWarning(UserWarning):
-    """Part of a text was left out, because the text is too long."""
+    """A text was too long, and its end was left out."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of the caller, its ids with the end token, and the target language."""
+    """A line of the caller: its ids with the end token, and the target language."""
 
     text: str
     untagged: str  # the text without the >>xx<< that chose its language
@@ -32,7 +32,8 @@ class Sentence:
 
 
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
-    """Read a line of text as a source; a leading >>xx<< may choose the language, where there are several."""
+    """Read a line of text as a source. If the model has several languages, a leading >>xx<< may choose
+    one."""
     if not text.strip():
         undecided = to is None and len(vocabulary.target_languages) > 1
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
@@ -45,7 +46,7 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
-    """Read a line of text as a target; an empty line is an end token alone."""
+    """Read a line of text as a target. An empty line becomes an end token alone."""
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     text = without_start(text, vocabulary)
@@ -54,8 +55,8 @@ def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 
 def without_start(text: str, vocabulary: Vocabulary) -> str:
-    """Return a text without a written start token, START or <s>, where a word is one token and neither is a
-    word: the model puts its own."""
+    """Remove a start token, START or <s>, that the text begins with, because the model adds its own. This
+    applies only to vocabularies where a word is one token and where START and <s> are no words."""
     found = START.match(text) if vocabulary.kind == "word" else None
     if found and vocabulary.unknown_id in vocabulary.source.encode("START"):
         return text[found.end() :]
@@ -65,7 +66,7 @@ def without_start(text: str, vocabulary: Vocabulary) -> str:
 def take_ids(
     ids: Sequence[int], number: int, to: str | None, vocabulary: Vocabulary, longest: int
 ) -> Sentence:
-    """Take a source that was tokenised elsewhere."""
+    """Take a source that the caller has tokenised."""
     ids = [int(token) for token in ids]
     text = " ".join(vocabulary.source_tokens(ids))  # raises unless the vocabulary has them
     if ids and ids[-1] != vocabulary.end_id:
@@ -78,12 +79,13 @@ def take_ids(
 
 
 def _shorten(ids: list[int], longest: int) -> tuple[list[int], bool]:
-    """Return at most `longest` ids, the last one still the end token, and whether some were left out."""
+    """Return at most `longest` ids, with the end token as the last one, and whether some ids were left
+    out."""
     return (ids, False) if len(ids) <= longest else ([*ids[: longest - 1], ids[-1]], True)
 
 
 def warn_of_truncation(sentences: Sequence[Sentence], longest: int) -> None:
-    """Give one warning for all sentences that were cut."""
+    """Warn once about all sentences that were cut."""
     numbers = [number for number, sentence in enumerate(sentences, start=1) if sentence.truncated]
     if numbers:
         which = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")

@@ -1,4 +1,4 @@
-"""What decodes a translator's sentences: engines for a processor or a GPU, or the models as they are."""
+"""Choose what decodes a translator's sentences: engines for the CPU or a GPU, or the models in PyTorch."""
 
 import copy
 import threading
@@ -52,19 +52,20 @@ class Serving:
             self._ready_engines()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the models; engines are made anew."""
+        """Copy and pickle the models only; a copy makes new engines."""
         return Serving, (self._models, self._precision)
 
     @property
     def models(self) -> Sequence[Transformer]:
-        """The models themselves, or in bf16 and fp16 copies with the present weights."""
+        """Return the models, or copies of them in bf16 or fp16 with the present weights."""
         with self._lock:
             self._forget_old_weights()
             return self._rounded_models()
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
-        """Return what decodes in a call: engines with the present weights, or the models where a trace, an
-        edit or a hook is to see their tensors, or where the engine cannot decode or takes too much memory."""
+        """Return what decodes the sentences of a call: engines with the present weights; or the models, if a
+        trace, an edit or a hook needs to see their tensors, if the engine cannot decode them, or if it would
+        take too much memory."""
         with self._lock:
             self._forget_old_weights()
             if self._precision == "int8" or self._is_for_engine(call):
@@ -93,7 +94,7 @@ class Serving:
         return needed <= options.memory << 20
 
     def _ready_engines(self) -> Sequence[Decoder]:
-        """Return the engines; make them first where there are none with the present weights."""
+        """Return engines with the present weights, and make them first if needed."""
         if self._precision == "int8" and not self._as_configured:
             raise UsageError(
                 'precision = "int8" decodes the Transformer that the configuration describes, and parts '
@@ -114,7 +115,7 @@ class Serving:
         return self._copies
 
     def _forget_old_weights(self) -> None:
-        """Drop copies and engines if weights have changed; their memory is free before new ones are made."""
+        """Drop copies and engines with old weights, so that their memory is free before new ones are made."""
         present = [fact for each in self._models for fact in state_of(each)]
         if present != self._made_of:
             self._made_of, self._copies, self._engines = present, (), ()
@@ -123,7 +124,7 @@ class Serving:
 
 
 def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:
-    """Return the model, or a copy of it in a shorter type, without its hooks."""
+    """Return the model, or a copy of it in a shorter data type, without hooks."""
     if next(model.parameters()).dtype == dtype:
         return model
     copied = copy.deepcopy(model).to(dtype)

@@ -1,4 +1,4 @@
-"""Sentences in, translations out."""
+"""Translate text: sentences in, translations out."""
 
 from collections.abc import Iterator, Sequence
 from typing import Unpack, overload
@@ -56,19 +56,19 @@ class TextTranslator:
 
     @property
     def model(self) -> Transformer:
-        """The model that measures and explains, in float32 unless it was read in bf16; it must be the only
-        one."""
+        """Return the model that scores and explains, in float32 unless it was loaded in bf16. Raise an error
+        for an ensemble."""
         return only_one(self._models)
 
     @property
     def serving(self) -> Transformer:
-        """The model that translates where PyTorch does: `model`, or a copy in bf16. Edit it, inside
-        `pellucid.editing`, and PyTorch translates with it."""
+        """Return the model that translates when PyTorch decodes: `model`, or a copy in bf16. An edit of this
+        model, inside `pellucid.editing`, changes the translations."""
         return only_one(self._serving.models)
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
-        """The (source, target) pairs that the model was made for; `to` may be one of the targets."""
+        """Return the (source, target) pairs that the model was made for; `to` can be one of the targets."""
         return self.vocabulary.languages
 
     @overload
@@ -112,7 +112,7 @@ class TextTranslator:
     def translate_ids(
         self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> list[Translation]:
-        """Translate sources that were tokenised elsewhere: each is a list of ids, with the end token."""
+        """Translate sources that the caller has tokenised: lists of ids, each with the end token."""
         self._check_language(to)
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
@@ -124,7 +124,8 @@ class TextTranslator:
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> Iterator[str]:
-        """Yield a greedy or drawn translation in pieces, each as soon as no later token can change it."""
+        """Yield a greedy or sampled translation piece by piece, each piece as soon as later tokens cannot
+        change it."""
         if any(options.get(name) not in (None, 1) for name in ("beam", "n_best")):
             raise UsageError(
                 "stream follows one hypothesis, because with more the text may change until its end. "
@@ -135,7 +136,7 @@ class TextTranslator:
         return self._stream(sentences[0], self.request(sentences, {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
-        """Return how probable each target is, given its source: log-probabilities, with the end token."""
+        """Return the log-probability of each target given its source, end token included."""
         if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
             sides = ["one text" if isinstance(side, str) else f"{len(side)}" for side in (sources, targets)]
             raise UsageError(
@@ -151,11 +152,11 @@ class TextTranslator:
         return score_texts(self._models, pairs, self.vocabulary)
 
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
-        """Return what the search needs: the sources, a request for each sentence, rules and options."""
+        """Return the input of the search: the sources, a request for each sentence, rules and options."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
-        """Return what computes the steps of a call's search: engines, or the models themselves."""
+        """Return what computes the steps of the search: engines, or the models in PyTorch."""
         return self._serving.decoders(call)
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:

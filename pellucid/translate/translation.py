@@ -1,4 +1,4 @@
-"""The result of translating a sentence, and the beginning of one that is still growing."""
+"""The translation of a sentence, and the stable beginning of one that is not finished."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ _QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One way to translate a sentence, without the start token, and with the end token if it is finished."""
+    """One possible translation of a sentence, without the start token, and with the end token if it is
+    finished."""
 
     text: str
     tokens: list[str]
@@ -26,7 +27,8 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """A source and its hypotheses, the best first; text, score and tokens are those of the best."""
+    """A source and its hypotheses, best first. `text`, `score` and `tokens` are those of the best
+    hypothesis."""
 
     source: str
     hypotheses: list[Hypothesis]
@@ -34,24 +36,24 @@ class Translation:
 
     @property
     def text(self) -> str:
-        """The text of the best hypothesis."""
+        """Return the text of the best hypothesis."""
         return self.hypotheses[0].text
 
     @property
     def score(self) -> float:
-        """The score of the best hypothesis."""
+        """Return the score of the best hypothesis."""
         return self.hypotheses[0].score
 
     @property
     def tokens(self) -> list[str]:
-        """The tokens of the best hypothesis."""
+        """Return the tokens of the best hypothesis."""
         return self.hypotheses[0].tokens
 
 
 def translations_of(
     call: Call, found: Sequence[Sequence[Found]], vocabulary: Vocabulary
 ) -> list[Translation]:
-    """Put what the search found for each request into translations, one for each sentence of the call."""
+    """Return a translation for each sentence of the call, made from what the search found."""
     of_sentence = {request.number: each for request, each in zip(call.requests, found, strict=True)}
     translations = []
     for number, sentence in enumerate(call.sentences):
@@ -69,12 +71,12 @@ def translations_of(
 
 
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:
-    """Return target ids as one line of text; a byte token may be a line feed, which becomes a space."""
+    """Return target ids as one line of text. A byte token can be a line feed, which becomes a space."""
     return vocabulary.decode_target(ids, to).replace("\n", " ")
 
 
 def stable_beginning(text: str, preparation: str) -> str:
-    """Return the beginning of an unfinished translation that its end cannot change."""
+    """Return the part of an unfinished translation that later tokens cannot change."""
     text = text.rstrip("\ufffd")  # a character whose last bytes are missing
     if preparation != "words":
         return text

@@ -1,4 +1,4 @@
-"""Worked examples of attention: plain arrays in, every stage out, through the model's own `attend`."""
+"""Worked examples of attention: plain arrays in, every stage out, computed by the model's own `attend`."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -38,13 +38,13 @@ def attention(
     tokens: Iterable[str] | None = None,
     memory_tokens: Iterable[str] | None = None,
 ) -> WorkedAttention:
-    """Work out an attention from plain arrays, entered at any stage: from inputs and W (x · W, W as in × out;
-    without a W the inputs themselves), from queries, keys and values, or from a later stage with values.
+    """Compute an attention from plain arrays, starting at any stage: from inputs and W (x · W, W as in × out;
+    without a W, the inputs themselves), from queries, keys and values, or from a later stage with values.
 
     Arrays are L × D, or H × L × K for several heads. `scale` is "sqrt_dk", "sqrt_dmodel", None or a number
-    that divides; where scores are given there is no d_k, and they are divided only by a number. `mask` is
-    None, "causal", or an array: bools (True: may look), or numbers that are added, 0 or below; -inf hides.
-    NaN is a number that is not known.
+    that divides; if scores are given, there is no d_k, so only a number divides them. `mask` is None,
+    "causal", or an array: bools (True: may look), or numbers to add, 0 or below; -inf hides. NaN is an
+    unknown number.
     """
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
     arrays = {name: checked(name, arguments[name]) for name in MATRICES if name in arguments}
@@ -54,7 +54,7 @@ def attention(
 
 
 def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the words along L and M; in self-attention they are the same."""
+    """Return the words along L and M, which are the same in self-attention."""
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
@@ -67,7 +67,8 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
 
 
 def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
-    """Return a matrix, or one for each head, in float64; `shape` is the rows and columns it must have."""
+    """Return a matrix, or one for each head, in float64. `shape` is the required number of rows and
+    columns."""
     try:
         given = value.detach().cpu() if isinstance(value, Tensor) else torch.tensor(np.asarray(value))
     except (TypeError, ValueError):
@@ -94,7 +95,8 @@ def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tens
 
 
 def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Start:
-    """Return what the stages start from; raise where something does not fit, or would have no effect."""
+    """Return the numbers that the stages start from; raise an error for an argument that does not fit or has
+    no effect."""
     count = _count_heads(arrays, heads)
     entry = next((name for name in ENTRIES if name in arrays), None)
     matrices: dict[str, Tensor] = {}
@@ -131,7 +133,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
 
 
 def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
-    """Return the number of heads; raise if the arguments with one matrix a head disagree about it."""
+    """Return the number of heads; raise an error if arguments with one matrix per head disagree."""
     counts = {} if heads is None else {"heads": heads}
     counts |= {name: len(array) for name, array in arrays.items() if array.dim() == 3}
     if len(set(counts.values())) > 1:
@@ -152,7 +154,7 @@ def _project(name: str, source: str, arrays: Mapping[str, Tensor], heads: int) -
 
 
 def _check_products(start: Start) -> None:
-    """Raise unless Q · K^T, weights · V and concatenated · W_O exist."""
+    """Raise an error unless the shapes of Q · K^T, weights · V and concatenated · W_O can be multiplied."""
     matrices, (queries, keys) = start.matrices, start.lengths
     if start.entry is None:
         _multiply("scores", "queries", matrices["queries"], "keys^T", matrices["keys"].mT)
@@ -164,7 +166,7 @@ def _check_products(start: Start) -> None:
 
 
 def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tensor:
-    """Return a · b; raise where the product does not exist."""
+    """Return a · b; raise an error if the shapes cannot be multiplied."""
     columns, rows = a.shape[-1], b.shape[-2]
     if columns == rows:
         return a @ b
@@ -177,7 +179,7 @@ def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tenso
 
 
 def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
-    """Raise for the first argument that nothing is computed from."""
+    """Raise an error for the first argument that is not used in any computation."""
     used = {*start.matrices, *start.sources.values(), *(WEIGHTS[name] for name in start.sources)}
     used |= {"w_output"} if "values" in start.matrices else set()
     idle = [name for name in start.arrays if name not in used]
@@ -192,7 +194,8 @@ def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
 
 
 def _read_divisor(scale: Scale, start: Start) -> float | None:
-    """Return the number that divides the scores; None where nothing does. Without queries there is no d_k."""
+    """Return the number that divides the scores, or None if they are not divided. Without queries there is no
+    d_k."""
     width = start.matrices["queries"].shape[-1] if "queries" in start.matrices else None
     if scale is None or scale == "sqrt_dk":
         return None if scale is None or width is None else math.sqrt(width)

@@ -1,4 +1,4 @@
-"""Claims about a worked example, judged cell by cell: from the claimed line before, and from the start."""
+"""Judge claims about a worked example cell by cell: from the claimed line before, and from the start."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -51,8 +51,8 @@ class Report(Viewed):
 
     @property
     def first_wrong(self) -> Cell | None:
-        """A cell of the first stage that goes wrong, one with a reason if there is one; None where none does.
-        A claim that rounding alone may explain counts only where nothing else is wrong."""
+        """Return a wrong cell of the first stage that has one, preferably a cell with a reason; None if no
+        cell is wrong. A claim that rounding may explain counts only if nothing else is wrong."""
         wrong = [cell for cell in self.cells if cell.verdict == "wrong"]
         certain = [cell for cell in wrong if not cell.remark] or wrong
         first = [cell for cell in certain if cell.name == certain[0].name]
@@ -67,9 +67,9 @@ def check(
 ) -> Report:
     """Judge each claimed cell: right, follows, wrong or not derivable.
 
-    A claim holds if it is within half a unit of its last digit as written; -inf equals only -inf. Strings
+    A claim is accepted if it is within half a unit of its last written digit; -inf equals only -inf. Strings
     give the digits; whole numbers need `decimals`, unless the computed number is whole too. A line that
-    cannot be derived (its inputs are NaN, or missing) is what the lines after it start from.
+    cannot be derived (its inputs are NaN, or missing) is the start for the lines after it.
     """
     read = read_claims(claims, start.heads, decimals)
     steps, used = _follow(start, read, always=True)
@@ -108,7 +108,7 @@ def _follow(
     start: Start, claims: Mapping[str, Claim], always: bool
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return all stages twice, H × rows × columns: as computed, and as later stages use them. Claimed numbers
-    replace computed ones everywhere (`always`), or only where the computed number is unknown."""
+    replace computed ones everywhere (`always`), or only if the computed number is unknown."""
     computed: dict[str, Tensor] = {}
     used: dict[str, Tensor] = {}
 
@@ -128,7 +128,8 @@ def _follow(
 def _settle_digits(
     name: str, claim: Claim, steps: Mapping[str, Tensor], starts: Mapping[str, Tensor]
 ) -> Claim:
-    """Accept a whole number if the computed number is whole too; else raise: its rounding is unknown."""
+    """Accept a whole number if the computed number is whole too; otherwise raise an error, because its
+    rounding is unknown."""
     unclear = claim.halves.isnan()
     for computed in (steps.get(name), starts.get(name)):
         if computed is not None and computed.shape == unclear.shape:

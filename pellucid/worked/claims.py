@@ -1,4 +1,4 @@
-"""Numbers as somebody wrote them: "0.40" says two digits, "1.0" one, "…" is left out."""
+"""Numbers as somebody wrote them: "0.40" has two digits, "1.0" one, and "…" is left out."""
 
 import math
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ class Claim:
 
     @property
     def places(self) -> list[tuple[int, int, int]]:
-        """Head, row and column of every cell that is not left out."""
+        """Return the head, row and column of every cell that is not left out."""
         return [(head, row, column) for head, row, column in (~self.numbers.isnan()).nonzero().tolist()]
 
 
 def number(written: Any, decimals: int | None = None, where: str = "claim") -> tuple[float, float, str]:
-    """Return a number, half a unit of its last digit as written, and the text; NaN for what is left out.
+    """Read a number: return it, half a unit of its last written digit, and the text; NaN for "…".
 
-    `decimals` says to how many digits a whole number was rounded; without it, half a unit of one is NaN.
+    decimals: to how many digits whole numbers were rounded; without it, their half unit is NaN.
     """
     text = "…" if written is None else str(written).strip()
     if text.lower() in LEFT_OUT:
@@ -66,7 +66,8 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
 
 
 def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
-    """Tell where two matrices differ by no more than a slack; an infinity is near itself alone."""
+    """Tell which numbers of two matrices differ by at most `slack`; an infinity is near an equal infinity
+    only."""
     return (one == other) | ((one - other).abs() <= slack + EXACT)
 
 
@@ -82,7 +83,7 @@ def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> 
 
 
 def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
-    """Read a matrix, or one for each head where the stage has heads."""
+    """Read a matrix, or one matrix per head if the stage has heads."""
     nested = matrix.tolist() if isinstance(matrix, Tensor | np.ndarray) else matrix
     try:
         matrices = nested if isinstance(nested[0][0], list | tuple) else [nested]

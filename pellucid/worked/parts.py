@@ -1,6 +1,6 @@
-"""What stands around an attention: embeddings with positions, a feed-forward, Add & Norm.
+"""The parts around an attention: embeddings with positions, a feed-forward network, Add & Norm.
 
-Small numbers through the model's own parts, in float64; the names are those of a trace.
+The model's own parts compute with small numbers, in float64; the names are those of a trace.
 """
 
 import re
@@ -38,7 +38,8 @@ PART_SHAPES = {
 
 
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
-    """Work out embeddings from `ids`, or a sublayer's output with the residual connection and the norm."""
+    """Compute embeddings from `ids`, or the output of a sublayer with the residual connection and the
+    norm."""
     given = {
         name: torch.tensor(arguments[name], dtype=torch.float64)
         for name in PART_MATRICES
@@ -65,7 +66,8 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
 def _embed(
     given: Mapping[str, Tensor], settings: Mapping[str, Any]
 ) -> tuple[Mapping[str, Record], dict[str, str]]:
-    """Look rows up, and say which; do the same by one-hot rows times W_E where all of it is there."""
+    """Look up the rows of the embedding matrix. If the matrix is complete, compute the same with one-hot rows
+    times W_E."""
     ids, rows = given["ids"].long(), given["w_embedding"]
     vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
     matrix = rows
@@ -93,8 +95,8 @@ def _embed(
 
 
 def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
-    """Add a sublayer's output (from the example, or of its feed-forward) to the input, and normalise; a
-    feed-forward without a norm stands alone."""
+    """Add the output of a sublayer (given, or of the feed-forward network) to the input, and normalise. A
+    feed-forward network without a norm is computed alone."""
     inputs, has_layer = given["inputs"], "w_1" in given
     if not has_layer and given["sublayer"].shape != inputs.shape:
         sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"

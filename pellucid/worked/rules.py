@@ -1,6 +1,6 @@
-"""Rules that correct numbers obey under any rounding: a broken rule tells why a claim cannot be right.
+"""Rules that correct numbers obey however they are rounded: a broken rule tells why a claim cannot be right.
 
-A rule counts as broken only beyond the slack that rounding leaves, half a unit of each claimed number.
+A rule counts as broken only beyond what rounding explains: half a unit of each claimed number.
 """
 
 import math
@@ -19,8 +19,10 @@ Rule = tuple[Tensor, str, *tuple[Tensor, ...]]
 
 
 def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
-    """Return the rules that a claimed stage breaks, by cell. `used` holds the earlier stages, `halves` the
-    largest rounding error of their numbers. A claim of a wrong shape breaks no rule here."""
+    """Return the rules that a claimed stage breaks, by cell. A claim of a wrong shape breaks no rule here.
+
+    used: the earlier stages. halves: the largest rounding errors of their numbers.
+    """
     rules: Iterator[Rule] = iter(())
     fits = name not in used or claim.numbers.shape == used[name].shape
     if name == "weights" and fits:
@@ -37,7 +39,8 @@ def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place,
 
 
 def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> dict[str, Tensor]:
-    """Return how far the claimed digits leave each number open, from the queries to the masked scores."""
+    """Return by how much each number is uncertain because claimed digits are rounded, from the queries to the
+    masked scores."""
     halves: dict[str, Tensor] = {}
     for name in list(used)[: list(used).index("weights")]:
         claim, open_to = claims.get(name), torch.zeros_like(used[name])
@@ -55,7 +58,7 @@ def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> d
 
 
 def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stages) -> str | None:
-    """Return a remark for a wrong weight that the digits of the claimed scores before it leave open."""
+    """Return a remark if the rounded digits of the claimed scores could explain a wrong weight."""
     if scores is None or scores.numbers.shape != used["masked_scores"].shape:
         return None
     lowest, highest = softmax_bounds(used["masked_scores"], scores.halves)
@@ -67,7 +70,8 @@ def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stag
 
 
 def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest softmax weights of all scores that round to these scores."""
+    """Return the smallest and the largest weights that the softmax can give for scores that round to these
+    scores."""
     apart = (scores[..., None, :] - scores[..., :, None]).nan_to_num(-math.inf, math.inf, -math.inf)
     off = _of_pairs(halves, halves) * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype))
     bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
@@ -93,7 +97,7 @@ def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> It
 
 
 def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
-    """Mark weights that differ between two rows whose scores differ only by one added constant."""
+    """Mark weights that differ between two rows whose scores differ only by a constant."""
     from_largest = scores - scores.amax(-1, keepdim=True)
     one, other = from_largest[:, :, None], from_largest[:, None]
     is_same = is_near(one, other, torch.zeros(())).all(-1)  # head, row, other row
@@ -120,7 +124,7 @@ def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[Rule]:
 
 
 def _of_pairs(rows: Tensor, columns: Tensor) -> Tensor:
-    """Add each two numbers of a row."""
+    """Add every two numbers of a row."""
     return rows[..., :, None] + columns[..., None, :]
 
 

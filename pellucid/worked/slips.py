@@ -2,9 +2,9 @@
 
 A verdict says that a number is wrong; a slip says what was done instead. slips.toml has a formula for each
 slip. The formula starts from the claimed earlier stages, so it judges one step only. A slip counts if its
-numbers match every claimed cell of the stage, and if at least two cells differ from the right numbers by
-more than a unit of the last digit: a single cell may be a typing error. Two slips with the same numbers
-are both named; of three or more, none is named.
+numbers match every claimed cell of the stage, and if at least two cells differ from the right numbers by more
+than a unit of the last digit: a single cell may be a typing error. Two slips with the same numbers are both
+named; of three or more, none is named.
 """
 
 import ast
@@ -79,7 +79,7 @@ def _tree(node: ast.expr) -> Tree:
 
 
 def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:
-    """Compute a formula from matrices and numbers by their names."""
+    """Compute a formula, given matrices and numbers by name."""
     if isinstance(tree, str):
         return names[tree]
     if not isinstance(tree, list):
@@ -89,8 +89,8 @@ def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:
 
 
 def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor], right: Tensor) -> str | None:
-    """Return the known slip that gives every claimed cell of a stage, "dividing by d_k gives this"; None for
-    more than two, or where so few cells are claimed that much could give them."""
+    """Return the known slip that gives every claimed cell of a stage, such as "dividing by d_k gives this".
+    Return None if more than two slips do, or if so few cells are claimed that many mistakes would match."""
     if name in start.arrays:
         return None
     names = _names(start, name, used)
@@ -108,7 +108,7 @@ def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor],
 
 
 def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return the matrices and numbers that a formula may name."""
+    """Return the matrices and numbers that a formula may use."""
     arrays = {key: each if each.dim() == 3 else each[None] for key, each in start.arrays.items()}
     names: dict[str, Any] = {**arrays, **used, "heads": start.heads}
     if "queries" in used:
@@ -124,7 +124,8 @@ def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any
 
 
 def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
-    """Tell whether a slip's numbers match every claimed cell, and enough of them are wrong numbers."""
+    """Tell whether the numbers of a slip match every claimed cell, and differ from the right numbers in
+    enough cells."""
     if numbers.shape != claim.numbers.shape:
         return False
     known = ~claim.numbers.isnan()

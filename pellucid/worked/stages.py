@@ -1,6 +1,6 @@
-"""The stages of an attention, in order, through the model's own `attend`, in float64.
+"""The stages of an attention, in order, computed by the model's own `attend` in float64.
 
-An unknown number (elided on a slide: "…") is NaN, and so is every number computed from an unknown one.
+An unknown number (left out on a slide: "…") is NaN, and so is every number computed from it.
 """
 
 import math
@@ -44,7 +44,8 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Start:
-    """What an attention is computed from: inputs and matrices, or a later stage such as queries and keys."""
+    """The numbers that an attention is computed from: inputs and weight matrices, or a later stage such as
+    queries and keys."""
 
     arrays: Mapping[str, Tensor]  # by the names of `attention`: a matrix, or one for each head
     matrices: Mapping[str, Tensor]  # stages before `attend`, and stages in the arguments, H × rows × columns
@@ -55,12 +56,12 @@ class Start:
 
     @property
     def entry(self) -> str | None:
-        """The stage after the queries at which the example starts, or None."""
+        """Return the stage after the queries at which the example starts, or None."""
         return next((name for name in ENTRIES if name in self.arrays), None)
 
     @property
     def reached(self) -> list[str]:
-        """The stages that have numbers, in order."""
+        """Return the stages that have numbers, in order."""
         names, first = list(STAGES), self.entry or "scores"
         last = "output" if "w_output" in self.arrays else "concatenated"
         last = last if "values" in self.matrices else "weights"
@@ -69,14 +70,14 @@ class Start:
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """The number of queries, L, and of keys, M."""
+        """Return the number of queries, L, and of keys, M."""
         if self.entry:
             return self.matrices[self.entry].shape[-2], self.matrices[self.entry].shape[-1]
         return self.matrices["queries"].shape[-2], self.matrices["keys"].shape[-2]
 
 
 def run(start: Start, see: See) -> None:
-    """Compute all stages; `see` is shown each of them and returns what the next stages use."""
+    """Compute all stages. `see` receives each stage and returns the numbers that the next stages use."""
     masks: list[Tensor] = []
     reached, (queries, keys) = start.reached, start.lengths
 
@@ -110,17 +111,18 @@ def split(matrix: Tensor, heads: int) -> Tensor:
 
 
 def size(matrix: Tensor) -> str:
-    """Return the rows and columns of a matrix, "2×4"; of one head, if it has several."""
+    """Return the rows and columns of a matrix, "2×4"; for several heads, those of one head."""
     return "×".join(map(str, matrix.shape[-2:]))
 
 
 def product(left: str, right: str, result: str) -> str:
-    """Return how the shape of a product comes about: "(2×4)·(4×3) = (2×3)"."""
+    """Return the shapes of a product: "(2×4)·(4×3) = (2×3)"."""
     return f"({left})·({right}) = ({result})"
 
 
 def shapes(start: Start, tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """Return how the shape of each stage comes about, "(2×4)·(4×3) = (2×3)"; of one head."""
+    """Return the shapes from which each stage is computed, "(2×4)·(4×3) = (2×3)"; for several heads, those of
+    one head."""
     sizes = {name: size(tensor) for name, tensor in {**start.arrays, **tensors}.items()}
     sizes |= {"divisor": f"{start.divisor or 1:.6g}", "heads": str(start.heads)}
     sizes["scores"] = "×".join(map(str, start.lengths))

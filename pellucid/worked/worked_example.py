@@ -1,4 +1,4 @@
-"""A worked example: every stage by its name, and what can be asked of it."""
+"""A worked example: every stage by its name, with methods to check and to show it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -65,6 +65,7 @@ class WorkedAttention(WorkedExample):
     def to_html(
         self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
     ) -> None:
-        """Write a page that needs no network: plates, claims with their verdicts, a form to change them."""
+        """Write a page that needs no network: matrices, claims with their verdicts, and a form to change
+        them."""
         html = page(self, name=place(path).stem, claims=claims or {}, decimals=decimals)
         write(path, html.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Worked examples of the notes, and of users: numbers in a TOML or JSON file, worked out and judged."""
+"""Worked examples of the notes, and of users: numbers in a TOML or JSON file, computed and judged."""
 
 import json
 import math
@@ -35,7 +35,7 @@ FILES = {
 
 @dataclass(frozen=True)
 class Product:
-    """A product as somebody writes it, and whether its shapes multiply."""
+    """A matrix product as somebody writes it, and whether its shapes can be multiplied."""
 
     written: str
     left: tuple[int, int]
@@ -51,7 +51,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Example:
-    """Numbers to work out, with the claims that somebody makes about the results."""
+    """Numbers to compute from, with claims about the results."""
 
     name: str
     arguments: Mapping[str, Any]  # of `attention`, or of `work_out_part`
@@ -66,11 +66,12 @@ class Example:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is about what stands around an attention: embeddings, a feed-forward, Add & Norm."""
+        """Tell whether the example is about a part around an attention: embeddings, a feed-forward network,
+        Add & Norm."""
         return not {"ids", "w_1", "sublayer"}.isdisjoint(self.arguments)
 
     def worked(self) -> WorkedExample:
-        """Return every stage."""
+        """Compute and return every stage."""
         return work_out_part(self.arguments) if self.is_part else attention(**self.arguments)
 
     def report(self) -> Report:
@@ -78,7 +79,7 @@ class Example:
         return attention(**self.arguments).check(self.claims, self.decimals)
 
     def to_html(self, path: str | Path) -> None:
-        """Write a page that needs no network; that of an attention has a form to change it."""
+        """Write a page that needs no network. The page of an attention has a form to change the numbers."""
         write(path, page(self).encode("utf-8", "replace"))
 
 
@@ -93,7 +94,7 @@ def example(name: str) -> Example:
 
 
 def read_example(path: str | Path) -> Example:
-    """Read an example from a TOML file, or from the JSON that the page's form gives."""
+    """Read an example from a TOML file, or from the JSON that the page's form writes."""
     file = Path(path)
     kind = "JSON" if file.suffix == ".json" else "TOML"
     try:
@@ -116,7 +117,7 @@ def _table(name: str) -> dict[str, Any]:
 
 
 def _example(name: str, table: dict[str, Any], where: str) -> Example:
-    """Read a table. A misspelt name is an error: it would change nothing, silently."""
+    """Read a table. Refuse unknown names: a misspelt name would have no effect, silently."""
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
