@@ -4,6 +4,7 @@ import io
 import math
 import re
 import sys
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from rich.cells import cell_len
 from tiny import HOSTILE, translator
 
 import pellucid as package
+from pellucid import show
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import LOST
@@ -212,6 +214,12 @@ def test_python_shows_the_same(spanish: Explanation, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines() == tensor_lines(spanish, WEIGHTS, 80, 0)
     spanish.show(tensor=f"{OWN}.*", head=0)
     assert "concatenated\n" not in capsys.readouterr().out
+
+
+def test_every_view_is_there_with_the_room() -> None:
+    modules = Path(show.__file__).parent.glob("*.py")
+    with_views = {path.stem for path in modules if "\n@view(" in path.read_text("utf-8")}
+    assert with_views == set(show.__all__)
 
 
 # The two writers
