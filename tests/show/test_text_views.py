@@ -14,12 +14,12 @@ from rich.cells import cell_len
 from tiny import HOSTILE, translator
 
 import pellucid as package
-from pellucid import show
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import LOST
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import html, lines
+from pellucid.show import registered
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
@@ -216,10 +216,10 @@ def test_python_shows_the_same(spanish: Explanation, capsys: pytest.CaptureFixtu
     assert "concatenated\n" not in capsys.readouterr().out
 
 
-def test_every_view_is_there_with_the_room() -> None:
-    modules = Path(show.__file__).parent.glob("*.py")
+def test_every_view_is_registered() -> None:
+    modules = Path(registered.__file__).parent.glob("*.py")
     with_views = {path.stem for path in modules if "\n@view(" in path.read_text("utf-8")}
-    assert with_views == set(show.__all__)
+    assert with_views == set(registered.__all__)
 
 
 # The two writers
