@@ -219,7 +219,7 @@ def test_python_shows_the_same(spanish: Explanation, capsys: pytest.CaptureFixtu
 def test_every_view_is_registered() -> None:
     modules = Path(registered.__file__).parent.glob("*.py")
     with_views = {path.stem for path in modules if "\n@view(" in path.read_text("utf-8")}
-    assert with_views == set(registered.__all__)
+    assert with_views == {name for name in vars(registered) if name.endswith("_text")}
 
 
 # The two writers
