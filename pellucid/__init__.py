@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
     home = import_module(f"pellucid.{_HOMES[name]}")
     if not _HOMES[name].startswith("config"):
-        import_module("pellucid.show")  # so that what the name returns can be shown
+        import_module("pellucid.show.registered")  # so that what the name returns can be shown
     if name == "attention":
         import_module("pellucid.page.worked_document")  # and written as a page
     there = {"read_config": "read"}.get(name, name)

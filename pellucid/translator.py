@@ -13,6 +13,7 @@ from pellucid.explanation import Explanation
 from pellucid.interop.importing import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.reading.reading import read
+from pellucid.show import registered as registered
 from pellucid.translate.ensemble import check_same_vocabulary
 from pellucid.translate.text_translator import TextTranslator
 

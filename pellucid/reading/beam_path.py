@@ -17,7 +17,7 @@ from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
 from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
 from pellucid.translate.text_translator import TextTranslator
-from pellucid.translate.translation import Hypothesis, text_of
+from pellucid.translate.translation import Hypothesis, translations_of
 
 LOST = {"dropped": "others were more probable", "left open": "the search ended before it did"}
 
@@ -90,7 +90,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     """Search once more, with the candidates of each step and the path of the reading's target among them."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
-    call = translator.request([sentence], {})
+    call = translator.request([sentence], {"n_best": translator.config.translation.beam})
     weighed: list[tuple[list[int], float, float]] = []  # of the last step: ids, log-probability, total
     steps, found = list[BeamStep](), list[Found]()
 
@@ -115,15 +115,8 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
             "the search, run again, ended in another translation than before: the model or its settings "
             "changed in between. Explain the sentence anew."
         )
-    endings = [
-        Hypothesis(
-            text_of(each.token_ids, sentence.to, vocabulary),
-            vocabulary.target_tokens(each.token_ids),
-            **vars(each),
-        )
-        for each in found
-    ]
-    return BeamPath(call.rules.options.beam, steps, endings, vocabulary.target_tokens(target))
+    (said,) = translations_of(call, [found], vocabulary)
+    return BeamPath(call.rules.options.beam, steps, said.hypotheses, vocabulary.target_tokens(target))
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:

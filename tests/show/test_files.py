@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from dataclasses import asdict
+from html import escape
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -65,6 +66,14 @@ def test_npz_holds_every_tensor_the_tokens_and_the_alignment(hindi: Explanation,
     translator().explain("I like cats", to="es", target="").to_npz(path)
     with np.load(path, allow_pickle=False) as arrays:
         assert arrays["alignment"].shape == (0, 2)
+
+
+def test_a_page_is_read_without_a_script_too(hindi: Explanation, tmp_path: Path) -> None:
+    hindi.to_html(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text("utf-8")
+    assert "<bdi class=said-sentence lang=hi>आप कैसे हैं ?</bdi></h1>" in page
+    for number, step in enumerate(hindi.steps, start=1):
+        assert f"<th scope=row>{number}<td data-label=input><bdi>{escape(step.input)}</bdi>" in page
 
 
 def test_a_path_that_is_no_file_is_refused_before_the_work(

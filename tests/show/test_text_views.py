@@ -4,6 +4,7 @@ import io
 import math
 import re
 import sys
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -18,11 +19,13 @@ from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import LOST
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import html, lines
+from pellucid.show import registered
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
 
-WEIGHTS = "decoder.layers.0.self_attention.weights"
+OWN = "decoder.layers.0.self_attention"
+WEIGHTS = f"{OWN}.weights"
 CROSS = "decoder.layers.1.cross_attention.weights"
 
 
@@ -118,15 +121,20 @@ def test_what_is_not_a_number_is_shown_as_a_question_mark(
 # A matrix
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, CROSS])
+@pytest.mark.parametrize("name", [WEIGHTS, CROSS, *(f"{OWN}.{last}" for last in ("mask", "masked_scores"))])
 def test_every_number_of_each_head_stands_in_its_row(spanish: Explanation, name: str) -> None:
-    weights, both = spanish.trace[name].tensor[0], []
-    for head in range(2):
+    """What is masked is hatched, and what is nought is bare."""
+
+    def written(value: float) -> str:
+        return "−∞" if value == -math.inf else f"{value:.4f}" if value else "0"
+
+    tensor, both = spanish.trace[name].tensor[0], []
+    for head, matrix in enumerate(tensor.tolist()):
         text = tensor_lines(spanish, name, 120, head)
-        for row, label in enumerate(spanish.target_tokens):
-            cells, shares = numbers(text, label), weights[head, row].tolist()
-            assert [float(cell) for cell in cells[:-1]] == pytest.approx(shares, abs=5e-5)
-            assert cells[-1] == "1.0000"
+        for row, label in zip(matrix, spanish.target_tokens, strict=True):
+            total = ["1.0000"] if name.endswith(".weights") else []
+            assert numbers(text, label) == [*map(written, row), *total]
+        assert sum(line.count("−∞╱") for line in text) == sum(row.count(-math.inf) for row in matrix)
         both += numbers(text, "Me")
     assert numbers(tensor_lines(spanish, name, 120), "Me") == both
 
@@ -142,17 +150,6 @@ def test_tokens_stand_on_both_axes_and_the_shape_is_in_words(spanish: Explanatio
     queries = " ".join(tensor_lines(spanish, "encoder.layers.0.self_attention.queries", 200, 0))
     assert "5 × 4 = source × dimension of a head's queries and keys" in queries and "W^Q" in queries
     assert "<sup>" not in queries
-
-
-def test_what_is_masked_is_hatched_and_what_is_nought_is_bare(spanish: Explanation) -> None:
-    masked = tensor_lines(spanish, WEIGHTS.replace("weights", "masked_scores"), 120, 0)
-    mask = tensor_lines(spanish, WEIGHTS.replace("weights", "mask"), 120, 0)
-    for row, label in enumerate(spanish.target_tokens):
-        for text in (masked, mask):
-            assert [cell == "−∞" for cell in numbers(text, label)] == [column > row for column in range(5)]
-            assert sum(line.count("−∞╱") for line in text) == 10
-        assert numbers(mask, label)[: row + 1] == ["0"] * (row + 1)
-        assert numbers(tensor_lines(spanish, WEIGHTS, 120, 0), label)[row + 1 : 5] == ["0"] * (4 - row)
 
 
 def test_a_fuller_block_is_a_larger_share_and_a_wide_matrix_shows_its_ends() -> None:
@@ -213,10 +210,16 @@ def test_errors_of_a_matrix(spanish: Explanation, tensor: str, head: int, messag
 
 
 def test_python_shows_the_same(spanish: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
-    spanish.show(tensor="decoder.layers.0.self_attention", head=0)
+    spanish.show(tensor=OWN, head=0)
     assert capsys.readouterr().out.splitlines() == tensor_lines(spanish, WEIGHTS, 80, 0)
-    spanish.show(tensor="decoder.layers.0.self_attention.*", head=0)
+    spanish.show(tensor=f"{OWN}.*", head=0)
     assert "concatenated\n" not in capsys.readouterr().out
+
+
+def test_every_view_is_registered() -> None:
+    modules = Path(registered.__file__).parent.glob("*.py")
+    with_views = {path.stem for path in modules if "\n@view(" in path.read_text("utf-8")}
+    assert with_views == {name for name in vars(registered) if name.endswith("_text")}
 
 
 # The two writers
@@ -252,7 +255,7 @@ def test_notebooks_show_what_is_complete_in_itself(spanish: Explanation) -> None
         spanish.trace._repr_html_: CROSS,
         spanish.trace[CROSS]._repr_html_: "head 1",
         spanish.trace["encoder.layers.0.residual_1.norm.mean"]._repr_html_: "5 = source",
-        spanish.trace["decoder.layers.0.self_attention.mask"]._repr_html_: "−∞",
+        spanish.trace[f"{OWN}.mask"]._repr_html_: "−∞",
         spanish.stepwise._repr_html_: "largest difference",
         worked.check({"weights": [["0.2", "0.8"], [0.3, 0.7]]})._repr_html_: "verdict",
         worked._repr_html_: "weights",
