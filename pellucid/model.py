@@ -37,20 +37,20 @@ class Transformer(Part):
     def forward(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Ids B M, bool B M (True = real token; None: all are), ids B L, bool B L -> logits B L V: teacher
-        forcing, all positions at once."""
+        """Return the logits B L V of all positions at once (teacher forcing); source and target are ids B M and
+        B L, the masks are bool B M and B L (True = real token; None: all are)."""
         return self.logits(self.read(source, source_mask, target, target_mask))
 
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Do as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
+        """Do the same as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
         check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
-        """Ids B M -> the output of the encoder's stack, B M D."""
+        """Return the output of the encoder's stack, B M D, for ids B M."""
         return self.encoder(source, Mask(source_mask), self.embedding)
 
     def remember(self, encoded_BMD: Tensor, source_mask: Tensor | None) -> Memory:
@@ -70,7 +70,7 @@ class Transformer(Part):
 
     @property
     def projection_weight(self) -> Tensor:
-        """The matrix V D that turns the decoder's output into logits."""
+        """Return the matrix V D that turns the decoder's output into logits."""
         if self.decoder.projection.weight is not None:
             return self.decoder.projection.weight
         embedding = self.embedding or self.decoder.embedding
@@ -91,7 +91,7 @@ class Encoder(Part):
         self.norm = Norm(config.width) if config.norm == "first" else None
 
     def forward(self, ids: Tensor, mask: Mask, shared_embedding: nn.Embedding | None) -> Tensor:
-        """Ids B M -> B M D (the axis is named L here: every position asks)."""
+        """Map ids B M to vectors B M D. Inside, M is named L, because in self-attention every position asks."""
         length = ids.shape[1]
         x = self.dropout(embed(self, ids, shared_embedding, slice(0, length), length))
         for layer in self.layers:
@@ -110,7 +110,7 @@ class EncoderLayer(Part):
         self.residual_2 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
-        """B L D -> B L D; the mask hides padding."""
+        """Map x to x, B L D; the mask hides padding."""
         x = self.residual_1(x, lambda y: self.self_attention(y, *self.self_attention.remember(y), mask))
         return self.residual_2(x, self.feed_forward)
 
@@ -131,7 +131,7 @@ class Decoder(Part):
     def forward(
         self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None
     ) -> Tensor:
-        """Ids B L -> B L D; `past` says at which position they begin and what came before."""
+        """Map ids B L to vectors B L D; `past` knows their positions, and the keys and values before them."""
         x = self.dropout(embed(self, ids, shared_embedding, *past.positions(ids.shape[1])))
         mask = past.mask()
         for layer in self.layers:
@@ -139,7 +139,7 @@ class Decoder(Part):
         return self.see("output_BLD", self.norm(x) if self.norm else x)
 
     def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
-        """Return the logits; record their softmax too while this thread is watched."""
+        """Return the logits; if this thread is watched, show their softmax too."""
         logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
         if watched():
             self.see("probabilities_BLV", logits.softmax(-1))
@@ -160,7 +160,7 @@ class DecoderLayer(Part):
         self.residual_3 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask, memory: Memory, past: Past) -> Tensor:
-        """B L D -> B L D; `memory` is the source's keys and values, `past` the target's so far."""
+        """Map x to x, B L D; `memory` has the keys and values of the source, `past` those of the target so far."""
 
         def look_back(y: Tensor) -> Tensor:
             return self.self_attention(y, *past.extend(self.index, *self.self_attention.remember(y)), mask)
@@ -189,11 +189,11 @@ class Attention(Part):
         self.dropout = Dropout(config.attention_dropout)
 
     def remember(self, y_BMD: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the keys B H M K and values B H M U of what is attended to."""
+        """Return the keys B H M K and values B H M U of the positions to attend to."""
         return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
 
     def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
-        """Let each position of x ask the keys, with its query, and get a weighted sum of the values."""
+        """Compare the query of each position of x with the keys; return weighted sums of the values, B L D."""
         queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
         keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
         context = attend(queries, keys, values, mask, self.see, self.dropout)
@@ -201,7 +201,7 @@ class Attention(Part):
         return self.see("output_BLD", self.output(concatenated))
 
     def split(self, x: Tensor) -> Tensor:
-        """... D -> ... one slice of it for each head."""
+        """Split the last axis into heads: B L D -> B H L D/H."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
@@ -239,7 +239,7 @@ def additive(may_look: Tensor | None, scores_BHLM: Tensor) -> Tensor:
 
 
 def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool | None) -> Tensor:
-    """softmax along M; a row without any allowed key gets weights of zero (softmax alone gives 0/0)."""
+    """Apply softmax along M; a row without any allowed key gets weights of zero (softmax alone gives 0/0)."""
     if not rows_may_be_empty:
         return masked_scores.softmax(-1)
     empty = (masked_scores == -math.inf).all(-1, keepdim=True)
@@ -257,7 +257,7 @@ class FeedForward(Part):
         self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """B L D -> B L D, each position for itself."""
+        """Map x to x, B L D, each position separately."""
         hidden = self.see("hidden_BLF", self.inner(x))
         activated = self.see("activated_BLF", self.activation(hidden))
         return self.see("output_BLD", self.outer(self.dropout(activated)))
@@ -274,15 +274,15 @@ class Residual(Part):
         self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """B L D, and a sublayer B L D -> B L D, -> B L D."""
+        """Apply a sublayer to x, B L D, with its residual connection and norm."""
         added = self.dropout(sublayer(self.norm(x) if self.norm_first else x))
         total = self.see("sum_BLD", x + added)
         return self.see("output_BLD", total if self.norm_first else self.norm(total))
 
 
 class Norm(Part):
-    """LayerNorm: each position's vector to mean 0 and (biased) variance 1, then times a weight plus a bias
-    (Ba et al. 2016)."""
+    """LayerNorm: normalise each position's vector to mean 0 and (biased) variance 1, then multiply by a weight
+    and add a bias (Ba et al. 2016)."""
 
     epsilon = 1e-5
 
@@ -292,7 +292,7 @@ class Norm(Part):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """B L D -> B L D, each position for itself."""
+        """Map x to x, B L D, each position separately."""
         if not watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
                 # With weight and bias inside, the kernel sums their gradients in bf16 and loses up to half of
@@ -320,8 +320,8 @@ class Projection(nn.Module):
 def embed(
     stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, where: slice | Tensor, above: int
 ) -> Tensor:
-    """Token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D; the ids stand
-    at the positions `where`, which are below `above`."""
+    """Return token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D. The ids
+    have the positions `where`, which are all below `above`."""
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
@@ -333,7 +333,7 @@ def embed(
 def check_shapes(
     source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None
 ) -> None:
-    """Raise for shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
+    """Raise an error for shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
     if len(source) != len(target):
         raise UsageError(f"{len(source)} sources and {len(target)} targets: give a target for each source.")
     for name, mask, ids in (("source_mask", source_mask, source), ("target_mask", target_mask, target)):
@@ -379,7 +379,7 @@ class Dropout(nn.Module):
 
 
 def keep_or_drop(x: Tensor, rate: float) -> Tensor:
-    """Return a factor for each value of x: 0 with probability `rate`, to the nearest 1/256, else the factor
+    """Return a factor for each value of x: 0 with probability `rate` (rounded to 1/256), otherwise the factor
     that keeps the mean."""
     # One random byte a value: with more, random numbers took a tenth of a training step on a CPU.
     dropped = max(1, min(255, round(rate * 256)))
@@ -391,7 +391,7 @@ def keep_or_drop(x: Tensor, rate: float) -> Tensor:
 
 @torch.no_grad()
 def initialise(model: Transformer) -> None:
-    """Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
+    """Initialise: Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "projection.weight" in name:
             parameter.normal_(0.0, model.config.width**-0.5)

@@ -1,1 +1,1 @@
-"""Fast decoding of a Transformer on a processor, in int8 or with floats; docs/performance.md says how."""
+"""Fast decoding of a Transformer on a CPU, in int8, bf16 or fp32; see docs/performance.md."""

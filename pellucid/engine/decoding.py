@@ -1,4 +1,5 @@
-"""The engine as search wants it: the likeliest next tokens of each hypothesis, and beams without copies."""
+"""The engine for the search: it returns the likeliest next tokens of each hypothesis, and reorders beams
+without copies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ SHARED_FROM = 8 << 20  # bytes of weights
 
 
 class Engine:
-    """A model made ready for fast decoding on a processor; it keeps the weights that the model has now."""
+    """A model prepared for fast decoding on a CPU. It keeps the weights that the model has at this moment."""
 
     together = 128  # hypotheses that a thread decodes: each step does all products before it begins the next
     apart = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
@@ -39,24 +40,24 @@ class Engine:
         return f"<Engine {self.precision}, by {self.kind}>"
 
     def can_share_steps(self) -> bool:
-        """Tell whether threads may share each step now. Small weights lie in the nearest caches: their steps
-        are over too soon."""
+        """Tell whether several threads may share each step now. A small model fits into the fastest caches,
+        and its steps are too short to share."""
         large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
         return self.kind != "torch" and large and Team.is_possible()
 
     def room_bytes(self, room: Room) -> int:
-        """Return the memory that decoding in this room takes at most, beside the weights."""
+        """Return the most memory that decoding in this room takes, without the weights."""
         return native.bytes_of(self.config, self.precision, room)
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
-        """Begin to decode sources; which of them, the search says."""
+        """Prepare to decode these sources; the search says later which of them to begin."""
         kind = native.Session if isinstance(self._weights, native.Weights) else plain.Session
         session = kind(self._weights, room)
         return EngineDecoding(session, room, sources, self.config.target_size)
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
-    """Return the bytes that the engine takes: for a model's weights, and at most for decoding in a room."""
+    """Return the bytes of the engine: for the model's weights, and at most for decoding in a room."""
     both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
     others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
     weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
@@ -64,8 +65,8 @@ def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]
 
 
 class EngineDecoding:
-    """Sources that the engine decodes. What a row remembers of a step is written once, to a cell of its
-    sentence's place, and a hypothesis finds its past by its ancestors' cells."""
+    """Sources that the engine decodes. The keys and values of a row are written once, to a cell; a hypothesis
+    finds its past by the cells of its ancestors."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class EngineDecoding:
         self._width = 0  # of the rows as they lie in the session; 0: they are others now
 
     def join(self, places: Sequence[int]) -> None:
-        """Read further sources, to be decoded beside those that are."""
+        """Encode more sources, and decode them beside the open ones."""
         joined = self._places.join(len(places))
         self._session.read(joined, [self._sources[place] for place in places])
         self._width = 0
@@ -104,7 +105,7 @@ class EngineDecoding:
         return found
 
     def _lay_out(self, width: int) -> None:
-        """Write each row's position, place and cell, for sentences of this many rows."""
+        """Write the position, the place and the cell of each row; each sentence has `width` rows."""
         rows, count = self._session.rows, len(self._places.taken) * width
         position, place = np.repeat(self._places.lengths, width), np.repeat(self._places.taken, width)
         column = np.tile(np.arange(width), len(self._places.taken)) * (position > 0)
@@ -113,7 +114,7 @@ class EngineDecoding:
         self._width = width if self._places.lengths.all() else 0
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows; the sentences that are left out make room for others."""
+        """Continue with these rows. The places of sentences that are left out become free."""
         if sentences is not None:
             self._places.keep(sentences)
             self._width = 0
@@ -121,7 +122,7 @@ class EngineDecoding:
         ancestor[: len(rows), :longest] = ancestor[rows, :longest]
 
     def _next(self, count: int, some: Any, again: Any, whole: bool) -> NextTokens:
-        """Compute a step for some of the rows, and repeat what it says for all."""
+        """Compute a step for some of the rows, and repeat the results for all."""
         said = self._of(count, some, whole)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:

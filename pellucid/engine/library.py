@@ -1,4 +1,4 @@
-"""The compiled kernels: whether they are here, which kind runs on this processor, and their structures."""
+"""The compiled kernels: whether they are installed, which kind runs on this CPU, and their structures."""
 
 import ctypes
 import functools
@@ -16,7 +16,7 @@ CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none" for Py
 
 
 class NoKernelsWarning(UserWarning):
-    """int8 is computed in PyTorch, with the same results, because no kernels can be loaded."""
+    """int8 is computed in PyTorch, with the same results but slower, because no kernels can be loaded."""
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
@@ -74,7 +74,7 @@ class Kernels:
 
 
 def kernels() -> Kernels | None:
-    """Return the fastest kernels for this processor; or None, with a warning that says why there are none."""
+    """Return the fastest kernels for this CPU; or None, with a warning that gives the reason."""
     chosen = os.environ.get(CHOICE) or None
     if chosen == "none":
         return None
@@ -91,12 +91,12 @@ def kernels() -> Kernels | None:
 
 
 def has_kernels() -> bool:
-    """Tell whether compiled kernels can be loaded here, and are wanted."""
+    """Tell whether compiled kernels can be loaded, and the environment does not forbid them."""
     return os.environ.get(CHOICE) != "none" and _open(LIBRARY)[0] is not None
 
 
 def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
-    """Return the fastest kind that this processor has, or the one that the environment names."""
+    """Return the fastest kind that this CPU can run, or the kind that the environment names."""
     possible = [kind for kind in BITS if runs(library, kind)]
     if chosen is None:
         return possible[0]
@@ -109,7 +109,7 @@ def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
 
 
 def runs(library: ctypes.CDLL, kind: str) -> bool:
-    """Tell whether the library has kernels of this kind, and the processor what they need."""
+    """Tell whether the library has kernels of this kind, and this CPU the instructions that they need."""
     has = not BITS[kind] or library.processor() & BITS[kind]
     return bool(has) and hasattr(library, f"{kind}_begin")
 

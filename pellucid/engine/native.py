@@ -1,4 +1,5 @@
-"""The engine by the compiled kernels: weights packed once, memory for each batch, one call for each step."""
+"""The engine with the compiled kernels: weights are packed once, memory is allocated per batch, a step is one
+call."""
 
 import ctypes
 import math
@@ -39,7 +40,7 @@ Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
 
 
 class Arena:
-    """One block of memory, at first zeros, in huge pages where the system has them."""
+    """One block of memory, zero at first, in huge pages if the system has them."""
 
     def __init__(self, size: int) -> None:
         self.size = up(size, 2 << 20)
@@ -58,11 +59,11 @@ class Arena:
         self.clear()
 
     def clear(self) -> None:
-        """Give all of it again, with what was written there."""
+        """Make the whole block available again; its content stays."""
         self._used = -self._bytes.ctypes.data % BLOCK
 
     def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """Return an array that begins at a line of the cache."""
+        """Return an array that begins at a cache line."""
         size = bytes_in(shape, dtype)
         part = self._bytes[self._used : self._used + size]
         self._used += up(size)
@@ -92,7 +93,8 @@ class Weights:
         self.structure.encoder, self.structure.decoder = map(ctypes.addressof, self._layers.values())
 
     def lend(self, size: int) -> Arena:
-        """Memory of an earlier session, because the system clears what it gives anew; or new memory."""
+        """Return the memory of an earlier session, or new memory; reuse saves the time in which the system
+        clears pages."""
         with suppress(IndexError):  # several threads may look for the last one
             arena = self._spare.pop()
             if arena.size >= size:
@@ -134,7 +136,8 @@ class Weights:
 
 
 class Session:
-    """Memory for what is decoded at once: the sources read, the cells of the past, and a step's work."""
+    """The memory of one decoding: the encoded sources, the cells of the past, and the work space of a
+    step."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, shape = weights, weights.shape
@@ -164,7 +167,7 @@ class Session:
         self._gather(structures, room.threads)
 
     def _gather(self, structures: dict[str, Any], wanted: int) -> None:
-        """Give each thread of a team the same structures, but room of its own for scores."""
+        """Give each thread of a team the same structures, but its own space for scores."""
         self._team = Team(self._weights.kernels, wanted)
         structures["work"].team = ctypes.addressof(self._team.structure)
         works, shared = [structures["work"]], (structures["memory"], self._step)
@@ -177,7 +180,7 @@ class Session:
         self._team.gather(places, (self._model, works, shared, self._kept, self._positions, self._forbidden))
 
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, some at a time, and remember at their places what the decoder looks at."""
+        """Encode sources, some at a time, and store at their places what the decoder attends to."""
         starts = sums([len(ids) for ids in sources])
         self._kept["memory.length"][list(places)] = np.diff(starts)
         first = 0
@@ -194,7 +197,7 @@ class Session:
             first = last
 
     def step(self, count: int, whole: bool) -> Said:
-        """Compute the step of the first rows; if `whole`, with all logits."""
+        """Compute a step of the first `count` rows; with `whole`, return all logits."""
         step = self._step
         step.rows = count
         logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
@@ -212,7 +215,7 @@ class Session:
 
 
 def weight_bytes(config: ModelConfig, precision: str) -> int:
-    """Return the bytes that the packed parts of a model take, without its embeddings."""
+    """Return the bytes of a model's packed parts, without its embeddings."""
     shape = Shape.of(config)
     attention = 4 * shape.across * shape.padded
     feed_forward = 2 * shape.hidden * shape.padded
@@ -224,7 +227,7 @@ def weight_bytes(config: ModelConfig, precision: str) -> int:
 
 
 def pair_type(precision: str) -> type:
-    """Return the type of remembered keys and values."""
+    """Return the data type of stored keys and values."""
     return np.float16 if precision == "int8" else np.float32
 
 
@@ -253,7 +256,7 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
 
 
 def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
-    """Return the bytes of a session in this room, with a step's logits, which search looks at if it must."""
+    """Return the bytes of a session in this room, with the logits of a step, which the search may ask for."""
     shape = Shape.of(config)
     by_structure = arrays_of(shape, room, pair_type(precision))
     arrays = [about for each in by_structure.values() for about in each.values()]

@@ -1,4 +1,4 @@
-"""What a model tells the search at a step."""
+"""The output of a model for the search at one step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NextTokens:
-    """Log-probabilities of each row's next tokens: of all of them, or of the likeliest.
+    """Log-probabilities of each row's next tokens: of all tokens, or of the likeliest.
 
-    log_p: rows x V, a tensor where the model computes; or rows x C, an array.
-    ids: rows x C, the likeliest tokens that are not forbidden, ascending; None where log_p has all.
-    required: rows, of the token that must come next, where one must.
-    all: what gives all of them where the likeliest do not decide.
+    log_p: rows x V, a tensor if PyTorch computes; or rows x C, an array.
+    ids: rows x C, the likeliest tokens that are not forbidden, ascending; None if log_p has all tokens.
+    required: rows, the log-probability of the token that must come next, if there is one.
+    all: a function that returns all log-probabilities, for when the likeliest tokens do not decide.
     """
 
     log_p: Any

@@ -1,4 +1,4 @@
-"""A Transformer's matrices as the engine multiplies by them: joined and padded."""
+"""The matrices of a Transformer in the form that the engine multiplies by: joined and padded."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,8 @@ def up(number: int, multiple: int = BLOCK) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """A model's widths, padded: of its vectors, of a head, of all heads together, inside feed-forward."""
+    """The padded widths of a model: of its vectors, of a head, of all heads together, inside the feed-forward
+    network."""
 
     width: int
     padded: int
@@ -48,7 +49,7 @@ class Shape:
 
 
 class Affine(NamedTuple):
-    """x W^T + b: W without the zeros at its end, b with them."""
+    """x W^T + b: W without the padding at its end, b with padding."""
 
     weight: Tensor
     bias: Tensor
@@ -56,7 +57,7 @@ class Affine(NamedTuple):
 
     @property
     def outputs(self) -> int:
-        """The padded outputs."""
+        """Return the number of outputs, with padding."""
         return len(self.bias)
 
 
@@ -68,7 +69,8 @@ class Gains(NamedTuple):
 
 
 def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, Affine | Gains]:
-    """Return what a layer multiplies by at a step, in the order of its products; norms come last."""
+    """Return the matrices and norms of a layer, in the order in which a step multiplies by them; norms come
+    last."""
     residuals = [layer.residual_1, layer.residual_2]
     parts: dict[str, Affine | Gains] = {
         "qkv": joined(layer.self_attention, shape, "qkv"),
@@ -92,8 +94,8 @@ def logits(model: Transformer, shape: Shape) -> Affine:
 
 
 def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[str, Affine | Gains]]]:
-    """(stack, layer, its parts), in the order in which a step reads them; what is read once comes last. The
-    layer -1 is what follows all of a stack."""
+    """Yield (stack, layer, its parts) in the order in which a step reads them; parts that are read once per
+    source come last. Layer -1 is what follows all layers of a stack."""
     decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
     for number, layer in enumerate(decoder):
         yield "decoder", number, layer_parts(layer, shape)
@@ -121,7 +123,7 @@ def output(attention: Attention, shape: Shape) -> Affine:
 
 
 def norm(part: nn.Module | None, shape: Shape) -> Gains:
-    """Return a LayerNorm's numbers, padded; none where there is no norm."""
+    """Return the numbers of a LayerNorm, padded; empty tensors if there is no norm."""
     if part is None:
         return Gains(torch.zeros(0), torch.zeros(0))
     assert isinstance(part, ModelNorm)
@@ -130,14 +132,14 @@ def norm(part: nn.Module | None, shape: Shape) -> Gains:
 
 
 def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
-    """Return the vectors of a stack's tokens: the model's own memory if they are in float32."""
+    """Return the embedding matrix of a stack, without a copy if it is in float32."""
     part = model.embedding or stack.embedding
     assert part is not None
     return part.weight.detach().float().contiguous()
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
-    """Pad each head's share of the first axis, and then the axis."""
+    """Pad the share of each head on the first axis, and then the axis."""
     heads = tensor.unflatten(0, (shape.heads, -1))
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads

@@ -1,6 +1,7 @@
-"""The engine in PyTorch: what kernels.c computes in int8, with the same roundings, so bitwise its results.
+"""The engine in PyTorch: it computes the same as kernels.c in int8, with the same roundings, so the results
+are equal bit for bit.
 
-It is the reference of the compiled kernels' tests, and what runs where there are no kernels, more slowly.
+It is the reference for the tests of the kernels, and it decodes, more slowly, where no kernels can be loaded.
 """
 
 from collections.abc import Sequence
@@ -44,7 +45,7 @@ class Weights:
 
 
 class Session:
-    """The sources that were read and the cells of the past, as in native.Session but computed by torch."""
+    """The encoded sources and the cells of the past, as in native.Session, but computed by torch."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
@@ -56,13 +57,13 @@ class Session:
 
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and remember at their places what the decoder looks at."""
+        """Encode sources, and store at their places what the decoder attends to."""
         for place, ids in zip(places, sources, strict=True):
             self._memory[place] = self._read(ids)
 
     @torch.no_grad()
     def step(self, count: int, whole: bool) -> Said:
-        """Compute the step of the first rows; if `whole`, with all logits."""
+        """Compute a step of the first `count` rows; with `whole`, return all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         *layers, last = self._weights.parts["decoder"]

@@ -1,4 +1,4 @@
-"""What the engine decodes at once: places for sentences, and cells for what hypotheses remember."""
+"""The room of one decoding: places for sentences, and cells for the keys and values of hypotheses."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Room:
-    """Places, each for a sentence at a time.
+    """Places; each holds one sentence at a time.
 
     sources, limits: the most tokens of a source, and of a hypothesis, at each place.
-    width: the hypotheses of a sentence.
-    candidates: how many of the likeliest tokens a step gives for each.
+    width: the number of hypotheses of a sentence.
+    candidates: how many of the likeliest tokens a step returns for each hypothesis.
     forbidden: the ids that are never candidates.
-    threads: how many may share each step.
+    threads: how many threads may share each step.
     """
 
     sources: Array
@@ -39,8 +39,8 @@ class Room:
         candidates: int,
         forbidden: Sequence[int] = (),
     ) -> "Room":
-        """Make room for `together` of these sentences, which come in this order: the nth place never gets one
-        that stands before the nth."""
+        """Make room to decode `together` of these sentences at a time, in this order. Place n is never used
+        for a sentence before the nth."""
         sources, most = (
             np.maximum.accumulate(np.array(each)[::-1])[::-1][:together] for each in (lengths, limits)
         )
@@ -48,46 +48,47 @@ class Room:
 
     @property
     def rows(self) -> int:
-        """The hypotheses of all places."""
+        """Return the number of hypotheses of all places."""
         return len(self.limits) * self.width
 
     @property
     def longest(self) -> int:
-        """The most tokens of a hypothesis."""
+        """Return the most tokens of a hypothesis."""
         return int(self.limits.max())
 
     @property
     def positions(self) -> int:
-        """The most positions of a source or a hypothesis."""
+        """Return the most positions of a source or a hypothesis."""
         return max(self.longest, int(self.sources.max()))
 
     @cached_property
     def starts(self) -> Array:
-        """The first row of each place's source, and their number."""
+        """Return the first row of each place's source, and after them the number of rows."""
         return sums(self.sources)
 
     @cached_property
     def cells(self) -> Array:
-        """The first cell of each place, and their number: one for each position of each hypothesis."""
+        """Return the first cell of each place, and after them the number of cells: one for each position of
+        each hypothesis."""
         return sums(self.limits * self.width)
 
 
 class Places:
-    """The place of each open sentence, and its tokens so far, in the order of the search."""
+    """The place and the length so far of each open sentence, in the order of the search."""
 
     def __init__(self, room: Room) -> None:
         self._free = list(range(len(room.limits)))[::-1]
         self.taken = self.lengths = np.zeros(0, np.int32)
 
     def join(self, count: int) -> list[int]:
-        """Give places to so many further sentences; return these places."""
+        """Give a place to each of `count` more sentences; return these places."""
         joined = [self._free.pop() for _ in range(count)]
         self.taken = np.append(self.taken, np.array(joined, np.int32))
         self.lengths = np.append(self.lengths, np.zeros(count, np.int32))
         return joined
 
     def keep(self, sentences: Array) -> None:
-        """Keep these sentences; the places of the others are free again."""
+        """Keep these sentences; the places of the others become free."""
         self._free += np.delete(self.taken, sentences).tolist()
         self.taken, self.lengths = self.taken[sentences], self.lengths[sentences]
 
@@ -98,7 +99,7 @@ def sums(counts: Iterable[int]) -> Array:
 
 
 class Rows(NamedTuple):
-    """The hypotheses of a step, in int32; a session reads them here. Named as in kernels.c."""
+    """The hypotheses of a step, in int32, as a session reads them. The names are those of kernels.c."""
 
     token: Array  # the last one of each
     position: Array  # of that token
@@ -109,13 +110,13 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, room: Room) -> "Rows":
-        """Return arrays that are long enough for the most rows of a room."""
+        """Return arrays for the most rows of a room."""
         shapes = [(room.rows, room.longest) if name == "ancestor" else room.rows for name in cls._fields]
         return cls._make(np.zeros(shape, np.int32) for shape in shapes)
 
 
 class Said(NamedTuple):
-    """What a step says of each row's next token; named as in kernels.c."""
+    """The output of a step for each row's next token. The names are those of kernels.c."""
 
     value: Array  # R x candidates: the highest logits of ids that are allowed
     id: Array  # R x candidates, ascending

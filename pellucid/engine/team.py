@@ -1,4 +1,4 @@
-"""Threads that compute each step of a session together; each does a share of every product."""
+"""Threads that compute each step of a session together; each thread does a share of every product."""
 
 import threading
 import time
@@ -17,8 +17,8 @@ ALONE = 1.0  # seconds, in which no session has helpers after that: others use t
 
 
 class Team:
-    """The thread that asks for a session's steps, and helpers: of those wanted, as many as no other session
-    of the process has, while the system lets them run."""
+    """The threads of one session: the calling thread and its helpers. There may be fewer helpers than wanted,
+    because other sessions of this process use threads too, and none after helpers were late too often."""
 
     _lock, _in_teams, _alone_until = threading.Lock(), 0, 0.0
 
@@ -31,11 +31,12 @@ class Team:
 
     @classmethod
     def is_possible(cls) -> bool:
-        """Tell whether no session has sent late helpers home within the last second."""
+        """Tell whether no session has given up its helpers within the last second because they were late."""
         return time.monotonic() >= cls._alone_until
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
-        """Tell each thread where its structures lie, and let helpers wait for jobs; `memory` must stay."""
+        """Tell each thread the addresses of its structures, and let helpers wait for jobs; `memory` is kept
+        alive."""
         self._places, *others = places
         # Daemons, because Python waits for other threads before it ends.
         helpers = [threading.Thread(target=self._kernels.help, args=each, daemon=True) for each in others]
@@ -45,7 +46,7 @@ class Team:
         self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, self._kept)
 
     def do(self, job: int) -> None:
-        """Do a job together, or without helpers from now on if they are late again and again."""
+        """Do a job together. If helpers are late again and again, continue without them."""
         began = time.perf_counter()
         self._kernels.begin(*self._places, job)
         self._spent += time.perf_counter() - began
@@ -55,7 +56,7 @@ class Team:
             Team._alone_until = time.monotonic() + ALONE
 
     def part(self) -> None:
-        """End the helpers, which use the session's memory until then."""
+        """Stop the helpers, which use the session's memory until then."""
         self._end()
 
 

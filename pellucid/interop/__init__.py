@@ -1,1 +1,1 @@
-"""Models of other programs: take them in, give ours out."""
+"""Models of other programs: import them, and export ours."""

@@ -1,4 +1,4 @@
-"""Whether two models are the same function, and if not, in which tensor they first differ."""
+"""Compare two models: whether they compute the same function, and if not, which tensor differs first."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ NAMED = ("activation", "scale_embeddings", "pad_id", "start_id", "end_id")
 
 @dataclass(frozen=True)
 class Comparison:
-    """What two models have in common; `first` is the first traced tensor that differs."""
+    """The result of a comparison; `first` is the first traced tensor that differs."""
 
     names: tuple[str, str]
     obstacle: str = ""  # why the two cannot be compared number by number
@@ -31,7 +31,7 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Whether the two are the same function, as far as these sentences tell."""
+        """Tell whether the two models compute the same function on these sentences."""
         return not self.obstacle and self.difference <= NEAR
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Comparison:
 
 
 def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Comparison:
-    """Compare two models on sentences that the first translates, through the glass box."""
+    """Compare all traced tensors of two models, on sentences that the first one translates."""
     sides = [(each.vocabulary.source, each.vocabulary.target) for each in (one, other)]
     if unequal := differences(one.config.model, other.config.model, SHAPE):
         return Comparison(names, f"their shapes differ, {unequal}")
@@ -68,7 +68,7 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Compar
 
 
 def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) -> Comparison:
-    """Compare a model with one of CTranslate2, which shows no tensors: by their scores."""
+    """Compare a model with one of CTranslate2 by their scores, because CTranslate2 shows no tensors."""
     try:
         parity = against_ctranslate2(folder, one)
     except (RuntimeError, ValueError) as error:
@@ -86,5 +86,5 @@ def _watched(loaded: Loaded, source_ids: list[int], target_ids: list[int]) -> di
 
 
 def _difference(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Return the largest difference; where both are infinite (a mask) there is none."""
+    """Return the largest difference; two infinities at the same place (a mask) count as equal."""
     return float((one - other).nan_to_num(0.0).abs().max())

@@ -1,4 +1,5 @@
-"""A folder of transformers as a model of ours: MarianMT (the OPUS-MT translators), M2M100 and NLLB."""
+"""Read a folder of transformers as a model of Pellucid: MarianMT (the OPUS-MT translators), M2M100 and
+NLLB."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -45,7 +46,8 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 
 
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
-    """Return the model in a folder, its weights permuted and of this type; an error lists all its faults."""
+    """Return the model in a folder, its weights permuted and in this data type. An error lists all problems
+    of the folder."""
     kind = str(foreign.config.get("model_type"))
     settings = FAMILIES[kind] | dict(foreign.config)
     if kind == "marian":
@@ -74,7 +76,7 @@ def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded
 def _model_config(
     foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, Any]
 ) -> ModelConfig | None:
-    """Return their shape as ours, or None where it has faults."""
+    """Return the configuration in our form, or None if something is wrong with it."""
     faults = []
     for name in ("ffn_dim", "attention_heads"):
         encoder, decoder = settings[f"encoder_{name}"], settings[f"decoder_{name}"]
@@ -109,13 +111,14 @@ def _model_config(
 
 
 def _has_bias(foreign: Foreign, size: int) -> bool:
-    """Return whether the logits have a bias that is not zero, or one of a wrong shape, which is a fault."""
+    """Return whether the logits have a bias that is not zero. A bias of a wrong shape is a problem of the
+    folder."""
     shape = foreign.shapes.get(BIAS)
     return shape is not None and (shape != (1, size) or bool(foreign.tensor(BIAS).any()))
 
 
 def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> TranslationConfig:
-    """Return how `generate` translates by default, as far as ours has it; `left_out` says what it has not."""
+    """Return the defaults of `generate` in our settings; `left_out` names those that we do not have."""
     words = generation.get("bad_words_ids") or []
     suppressed = {word[0] for word in words if len(word) == 1} | {*(generation.get("suppress_tokens") or [])}
     suppressed -= {model.pad_id, model.unknown_id, model.start_id}  # which we never say anyway
@@ -130,7 +133,7 @@ def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> Tra
 
 
 def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
-    """Say which settings of `generate` have no counterpart here."""
+    """Name the settings of `generate` that Pellucid does not have."""
     for name, harmless in WITHOUT_EFFECT.items():
         if generation.get(name) not in harmless:
             yield f"{name} = {generation[name]}"
@@ -139,7 +142,7 @@ def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
-    """List the tensors that are missing, have another shape, or are not expected."""
+    """List tensors that are missing, have another shape, or are not expected."""
     expected = {name: tuple(each.shape) for name, each in without_weights(model).state_dict().items()}
     known = {BIAS, "lm_head.weight", "model.shared.weight", *POSITIONS, *(f"{name}s" for name in POSITIONS)}
     known |= {f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")}
@@ -157,7 +160,7 @@ def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
-    """Tied matrices that are stored more than once must be the same."""
+    """Check that tied matrices that are stored twice are equal."""
     if not model.tied or foreign.faults:
         return
     shared = model.target_vocabulary is None
@@ -170,7 +173,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
-    """Check that stored positions are the sinusoids: they could have been learned."""
+    """Check that stored positions are the sinusoids, because a model could have learned them."""
     for name in POSITIONS:
         if foreign.shapes.get(name, ())[1:] == (model.width,):
             stored = foreign.tensor(name)

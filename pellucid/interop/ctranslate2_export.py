@@ -1,4 +1,4 @@
-"""A model of ours for CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
+"""Export a model to CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
 
 import math
 from pathlib import Path
@@ -21,9 +21,9 @@ ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH"}
 
 
 def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32") -> None:
-    """Write model.bin, config.json and the vocabularies, and beside them the SentencePiece models.
+    """Write model.bin, config.json, the vocabularies, and the SentencePiece models.
 
-    CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` cut and join it.
+    CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` split and join the text.
     """
     specs = installed("ctranslate2.specs")
     model, shape = loaded.model, loaded.config.model
@@ -82,7 +82,8 @@ def _fill_layer(spec: Any, layer: Any) -> None:
 
 
 def _fill_attention(spec: Any, attention: Attention, fused: int) -> None:
-    """Queries, keys and values in one matrix; in cross-attention queries in one, the others in another."""
+    """Put queries, keys and values into one matrix; for cross-attention, the queries into one and the others
+    into another."""
     parts = [attention.query, attention.key, attention.value]
     for place, group in enumerate(filter(None, (parts[:fused], parts[fused:]))):
         _fill_linear(spec.linear[place], *group)
@@ -104,7 +105,7 @@ def _values(tensor: Tensor) -> Any:
 
 
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float32") -> Parity:
-    """Compare with what CTranslate2 computes from a folder."""
+    """Compare a model with what CTranslate2 computes from a folder."""
     ctranslate2 = installed("ctranslate2")
     sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")

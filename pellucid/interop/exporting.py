@@ -1,4 +1,4 @@
-"""Give a model out: a folder for another program, written whole and compared with the model."""
+"""Export a model: write a complete folder for another program, and compare its results with the model's."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def export(
 ) -> Conversion:
     """Write a model for a program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
 
-    check: open it with that program and compare; a difference is an error, and nothing is written.
+    check: open the result with that program and compare; if it differs, raise an error and write nothing.
     quantization: of CTranslate2's weights, "float32", "int8", "int8_float32" or "int16".
     see: globs of tensors, as a trace names them, that ONNX's graphs return too.
     """
@@ -66,7 +66,8 @@ def export(
 
 @contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """Give a folder to write into, which becomes `out` when all is there; after an error nothing stays."""
+    """Yield a folder to write into, which becomes `out` when the block ends; after an error nothing is
+    left."""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))

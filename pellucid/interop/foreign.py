@@ -1,4 +1,4 @@
-"""A model folder as transformers writes it: JSON and weights; nothing in it is ever executed."""
+"""A model folder in the format of transformers: JSON and weights. Nothing in it is ever executed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 @dataclass
 class Foreign:
-    """What lies in a folder, and the faults that were found so far."""
+    """The content of a folder, and the problems that were found so far."""
 
     folder: Path
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -32,17 +32,18 @@ class Foreign:
     _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor
 
     def tensor(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Read one tensor, as numbers of this type."""
+        """Read one tensor in this data type."""
         return self._files[name].read(name, dtype)
 
     def equal(self, one: str, other: str) -> bool:
-        """Return whether two tensors are the same; two names of one tensor are, without reading it."""
+        """Return whether two tensors are equal; two names of one stored tensor are equal without reading
+        it."""
         if self._files[one].place(one) == self._files[other].place(other):
             return True
         return torch.equal(self.tensor(one), self.tensor(other))
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
-        """Read a JSON file that holds an object; a file that is missing or damaged is a fault."""
+        """Read a JSON file with an object; note a problem if it is missing or damaged."""
         if optional and not (self.folder / name).exists():
             return {}
         content = self.bytes(name)
@@ -56,14 +57,15 @@ class Foreign:
         return table
 
     def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
-        """Read a JSON file of settings, without those that are null; one of the wrong kind is a fault."""
+        """Read a JSON file of settings, without those that are null; note a problem for a setting of a wrong
+        type."""
         content = self.json(name, optional)
         table = {setting: value for setting, value in content.items() if value is not None}
         self.faults += [f"{name}: {fault}" for fault in kinds.faults_of(table, expected)]
         return table
 
     def bytes(self, name: str) -> bytes | None:
-        """Read a file; one that is missing is a fault."""
+        """Read a file; note a problem if it is missing."""
         try:
             return (self.folder / name).read_bytes()
         except OSError as error:
@@ -71,7 +73,7 @@ class Foreign:
             return None
 
     def check(self) -> None:
-        """Raise with all faults at once, if there are any."""
+        """Raise one error with all problems, if there are any."""
         if self.faults:
             faults = "".join(f"\n  - {fault}" for fault in dict.fromkeys(self.faults))
             raise PellucidError(
@@ -81,7 +83,8 @@ class Foreign:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether a folder is a model of transformers and not one of ours; refuse CTranslate2's."""
+    """Return whether a folder is a model of transformers and not one of Pellucid; refuse one of
+    CTranslate2."""
     if is_ctranslate2(folder):
         raise PellucidError(
             f"{folder}: this is a model of CTranslate2, which shows no tensors. It can only be compared: "
@@ -96,7 +99,7 @@ def is_ctranslate2(folder: Path) -> bool:
 
 
 def open_foreign(folder: str | Path) -> Foreign:
-    """Open a folder, list its tensors and read its JSON; refuse the model of another architecture."""
+    """Open a folder, list its tensors and read its JSON files; refuse a model of another architecture."""
     foreign = Foreign(Path(folder))
     foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
     kind = foreign.config.get("model_type")

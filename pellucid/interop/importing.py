@@ -1,4 +1,4 @@
-"""Load a model folder of ours or of transformers; write one of ours from the latter, held against it."""
+"""Load a model folder of Pellucid or of transformers; import the latter, compared with the original."""
 
 import logging
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ LOG = logging.getLogger("pellucid")
 
 @dataclass(frozen=True)
 class Conversion:
-    """What was converted, where it went, and how both compare (None: they were not compared)."""
+    """What was converted, where it was written, and the result of the comparison (None: not compared)."""
 
     found: str
     out: Path
@@ -33,9 +33,10 @@ class Conversion:
 def load_folder(
     folder: Path, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
 ) -> Loaded:
-    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what that is.
+    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what was found.
 
-    dtype: of the weights of a folder of transformers, which may be large; ours are read in float32.
+    dtype: the data type for weights of a folder of transformers, which may be large; our own are read in
+    float32.
     """
     if not is_foreign(folder):
         return load_model(folder, device)
@@ -47,7 +48,8 @@ def load_folder(
 
 
 def describe(foreign: Foreign, loaded: Loaded) -> str:
-    """Say what was found in a folder of transformers, and what of it has no counterpart here."""
+    """Describe what was found in a folder of transformers, and which of its settings Pellucid does not
+    have."""
     config = loaded.model.config
     kind = SUPPORTED[str(foreign.config["model_type"])]
     sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
@@ -60,10 +62,11 @@ def describe(foreign: Foreign, loaded: Loaded) -> str:
 def import_model(
     path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
 ) -> Conversion:
-    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of ours.
+    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of Pellucid.
 
-    source_language: of M2M100 or NLLB, the language to translate from (default: what its tokenizer names).
-    check: compare both models (needs transformers); a difference is an error, and nothing is written.
+    source_language: of M2M100 or NLLB, the language to translate from (default: the one that its tokenizer
+    names).
+    check: compare both models (needs transformers); if they differ, raise an error and write nothing.
     """
     path, out = Path(path), Path(out)
     _refuse_others(path)
@@ -86,7 +89,7 @@ def import_model(
 
 
 def _refuse_others(path: Path) -> None:
-    """Raise for a folder of ours, and for one that is no model at all."""
+    """Raise an error for a model folder of Pellucid, and for a folder that is no model."""
     if is_foreign(path):
         return
     if is_sealed(path):
@@ -98,6 +101,6 @@ def _refuse_others(path: Path) -> None:
 
 
 def refuse_used(out: Path) -> None:
-    """Raise if something lies where a model is to be written."""
+    """Raise an error if the place where a model is to be written is not empty."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out}: something is there already. Name a new folder.")

@@ -1,4 +1,4 @@
-"""The settings in a folder of transformers: what each must be, and what is taken for one that is left out."""
+"""The settings in a folder of transformers: the type of each, and the default for one that is missing."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
@@ -34,14 +34,14 @@ WORDS: dict[Any, str] = {
 
 
 def faults_of(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> Iterator[str]:
-    """Name each setting that is of another kind than it must be."""
+    """Name each setting that has a wrong type."""
     for name, kind in kinds.items():
         if name in table and not is_a(table[name], kind):
             yield f"{name} = {table[name]!r:.60} is not {WORDS[kind]}."
 
 
 def is_a(value: Any, kind: Any) -> bool:
-    """Return whether a value of JSON is of this kind; true and false are no numbers."""
+    """Return whether a JSON value has this type; true and false are not numbers."""
     if get_origin(kind) is list:
         return isinstance(value, list) and all(is_a(each, *get_args(kind)) for each in value)
     return type(value) in ((int, float) if kind is float else (kind,))

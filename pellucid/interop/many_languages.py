@@ -23,8 +23,8 @@ M2M100 = (
 
 
 def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary of a folder, from the language that its tokenizer names to all of them; None
-    where it has faults."""
+    """Return the vocabulary of a folder, from the language that its tokenizer names to all languages; None if
+    something is wrong."""
     faults = len(foreign.faults)
     model = read_pieces(foreign, PIECES)
     m2m100 = (foreign.folder / TABLE).exists()
@@ -58,7 +58,7 @@ def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:
 
 
 def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
-    """Return the ids of languages: as tokenizer.json has them, or one after the other after the pieces."""
+    """Return the ids of the languages: those of tokenizer.json, or consecutive ids after the pieces."""
     content = foreign.json(ADDED, optional=True).get("added_tokens") or []
     try:
         added = {str(each["content"]): int(each["id"]) for each in content}

@@ -1,4 +1,4 @@
-"""A model of ours as a MarianMT folder, which AutoModelForSeq2SeqLM and MarianTokenizer open."""
+"""Export a model as a MarianMT folder, which AutoModelForSeq2SeqLM and MarianTokenizer open."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ OUR_ACTIVATIONS = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
 
 def write_marian(loaded: Loaded, folder: Path) -> None:
-    """Write the files of MarianMT into a folder; raise where MarianMT cannot express the model."""
+    """Write the files of MarianMT into a folder; raise an error if MarianMT cannot express the model."""
     reasons = list(obstacles(loaded))
     if reasons:
         raise PellucidError(
@@ -47,7 +47,7 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
 
 
 def obstacles(loaded: Loaded) -> Iterator[str]:
-    """Say what MarianMT does not have."""
+    """Name what the model has and MarianMT does not."""
     if loaded.config.model.norm != "last":
         yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
     if loaded.config.model.positions != "paper":

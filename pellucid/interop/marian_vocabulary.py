@@ -1,4 +1,5 @@
-"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, which has other ids than theirs."""
+"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, which numbers them in another
+way."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
 
 def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary of a folder, with the ids of its own tokenizer; None where it has faults."""
+    """Return the vocabulary of a folder, with the ids of its own tokenizer; None if something is wrong."""
     faults = len(foreign.faults)
     source, target = (read_pieces(foreign, name) for name in SIDES)
     sizes = (settings["vocab_size"], settings["decoder_vocab_size"] or settings["vocab_size"])
@@ -49,7 +50,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
 def _special(
     foreign: Foreign, table: Mapping[str, Any], settings: Mapping[str, Any], name: str
 ) -> dict[str, int]:
-    """Return the special ids, once those of the table are those of the configuration."""
+    """Return the special ids, after checking that the table and the configuration agree."""
     tokens = {each: foreign.tokenizer.get(each) or usual for each, usual in NAMES.items()}
     tokens = {each: token["content"] if isinstance(token, dict) else token for each, token in tokens.items()}
     for each, setting in {"eos_token": "eos_token_id", "pad_token": "pad_token_id"}.items():
@@ -65,7 +66,8 @@ def _special(
 
 
 def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: str) -> None:
-    """Check that the table has a model's pieces: with few of them, it belongs to another model."""
+    """Check that the table contains the pieces of the SentencePiece model; otherwise it belongs to another
+    model."""
     tokens = tokens_of(model)
     known = sum(token in table for token in tokens)
     if known * 2 < len(tokens):
@@ -75,7 +77,7 @@ def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: 
 
 
 def _languages(foreign: Foreign, table: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of languages: the codes >>xx<< that the table has, or what the tokenizer says."""
+    """Return the language pairs: by the codes >>xx<< of the table, or as the tokenizer names them."""
     source, target = (foreign.tokenizer.get(f"{side}_lang") for side in ("source", "target"))
     codes = [token[2:-2] for token in table if token.startswith(">>") and token.endswith("<<")]
     if codes:

@@ -1,8 +1,7 @@
-"""A model of ours as two ONNX graphs: the encoder, and a step of the decoder with its cache.
+"""Export a model as two ONNX graphs: the encoder, and a step of the decoder with its cache.
 
-The graphs are traced from the model's own modules. From one to the other go the keys and values of each
-layer: `memory.0.keys` of the source, and `past.0.keys` of the target, which a step returns as
-`next_past.0.keys`.
+The graphs are traced from the model's own modules. The keys and values of each layer connect them:
+`memory.0.keys` of the source, and `past.0.keys` of the target, which a step returns as `next_past.0.keys`.
 """
 
 import fnmatch
@@ -36,7 +35,8 @@ Axes = Mapping[int, str]  # the names of those that vary
 
 
 def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
-    """Write encoder.onnx, decoder.onnx, tokens.json and the SentencePiece models; onnx checks the graphs.
+    """Write encoder.onnx, decoder.onnx, tokens.json and the SentencePiece models; the onnx package checks the
+    graphs.
 
     see: globs of the tensors, named as in a trace, that the graphs return too.
     """
@@ -60,7 +60,7 @@ def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
 
 
 def against_onnx(folder: Path, loaded: Loaded) -> Parity:
-    """Compare with what onnxruntime computes: each target in two steps, the second with a past."""
+    """Compare with what onnxruntime computes: each target in two steps, the second one with a past."""
     runtime = installed("onnxruntime")
     encoder, decoder = (runtime.InferenceSession(str(folder / name)) for name in (ENCODER, DECODER))
     shape = loaded.model.config
@@ -80,14 +80,14 @@ def against_onnx(folder: Path, loaded: Loaded) -> Parity:
 
 
 def run(session: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Run a graph on those tensors that it takes; return its results by name."""
+    """Run a graph with the inputs that it takes; return its outputs by name."""
     taken = {each.name: given[each.name].numpy() for each in session.get_inputs()}
     results = zip(session.get_outputs(), session.run(None, taken), strict=True)
     return {each.name: torch.from_numpy(array) for each, array in results}
 
 
 class Graph(nn.Module):
-    """A part of the model as a function of plain tensors; the tensors that `see` names are results too."""
+    """A part of the model as a function of plain tensors. The tensors that `see` names are outputs too."""
 
     def __init__(
         self, model: Transformer, compute: Callable[..., dict[str, Tensor]], see: Sequence[str]
@@ -99,7 +99,7 @@ class Graph(nn.Module):
         return tuple(self.results(*given).values())
 
     def results(self, *given: Tensor) -> dict[str, Tensor]:
-        """Return all results by name, in order."""
+        """Return all outputs by name, in order."""
         seen: dict[str, Tensor] = {}
 
         def watch(name: str, axes: str, tensor: Tensor) -> Tensor:
@@ -129,19 +129,19 @@ def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor
 
 
 def mask_of(source_mask: Tensor) -> Mask:
-    """Return a mask whose rows may be empty: a graph is made before its numbers are known."""
+    """Return a mask that allows empty rows: when a graph is made, the numbers of its mask are not known."""
     return Mask(source_mask, some_row_is_empty=True)
 
 
 class GivenPast(GrowingPast):
-    """A past that begins with each layer's keys and values."""
+    """A past that begins with given keys and values of each layer."""
 
     def __init__(self, keys_BHMK: Iterable[Tensor], values_BHMU: Iterable[Tensor]) -> None:
         super().__init__()
         self._keys, self._values = [*keys_BHMK], [*values_BHMU]
 
     def by_name(self) -> dict[str, Tensor]:
-        """Return each layer's keys and values, the new ones too."""
+        """Return the keys and values of each layer by name, the new ones included."""
         return _by_name("next_past", self._keys, self._values)
 
 
@@ -178,7 +178,7 @@ def _write_graph(graph: Graph, given: Mapping[str, tuple[Tensor, Axes]], path: P
 
 @torch.no_grad()
 def _check_globs(model: Transformer, see: Sequence[str]) -> None:
-    """Raise for a glob that names no tensor."""
+    """Raise an error for a glob that matches no tensor."""
     ids = torch.tensor([[model.config.end_id]])
     with trace(model) as shown:
         model(ids, None, ids)
@@ -188,7 +188,7 @@ def _check_globs(model: Transformer, see: Sequence[str]) -> None:
 
 
 def _tokens(loaded: Loaded) -> dict[str, Any]:
-    """Return the special ids, the ids that are never said, and the token of each id on both sides."""
+    """Return the special ids, the ids that are never produced, and the token of each id on both sides."""
     vocabulary = loaded.vocabulary
     never = {*forbidden_ids(loaded.model, vocabulary), *loaded.config.translation.suppressed}
     sides = {"source": tokens_of(vocabulary.source), "target": tokens_of(vocabulary.target)}

@@ -1,4 +1,5 @@
-"""Whether a model that was converted is still the same function: sentences, log-probabilities, tokens."""
+"""Check that a converted model still computes the same function: sample sentences, log-probabilities,
+tokens."""
 
 import importlib
 import os
@@ -25,7 +26,7 @@ Logits = Callable[[Tensor, Tensor], Tensor]  # of source ids and of target ids t
 
 @dataclass(frozen=True)
 class Parity:
-    """What a comparison measured."""
+    """The result of a comparison."""
 
     with_what: str
     sentences: int
@@ -37,7 +38,7 @@ class Parity:
 
     @property
     def same(self) -> bool:
-        """Whether the two are the same function, as far as these sentences tell."""
+        """Tell whether the two models compute the same function on these sentences."""
         return self.same_ids in (None, self.sentences) and self.difference <= self.near
 
     def __str__(self) -> str:
@@ -52,13 +53,14 @@ class Parity:
         )
 
     def check(self, folder: Path) -> None:
-        """Raise unless the two are the same function."""
+        """Raise an error unless the two models compute the same function."""
         if not self.same:
             raise PellucidError(f"{folder}: this is not the same model. {self} Report it, please.")
 
 
 def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
-    """Compare with what transformers computes from a folder; warn, and return None, where it is missing."""
+    """Compare with what transformers computes from a folder; if transformers is not installed, warn and
+    return None."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         import transformers
@@ -91,7 +93,7 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
 
 @torch.no_grad()
 def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
-    """Compare with what another program computes of the samples: each token's log-probabilities."""
+    """Compare with what another program computes for the samples: the log-probability of each token."""
     difference, tokens, same_first = 0.0, 0, 0
     sources, targets = samples(loaded)
     for source_ids, target_ids in zip(sources, targets, strict=True):
@@ -106,7 +108,7 @@ def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
 
 
 def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the ids of sample sentences, and of what the model says to them."""
+    """Return the ids of sample sentences, and of the model's translations of them."""
     to = _language(loaded.vocabulary)
     sources = [loaded.vocabulary.encode_source(text, to) for text in sample_texts(loaded.vocabulary)]
     translator = TextTranslator(loaded.model, loaded.vocabulary, loaded.config)
@@ -117,7 +119,7 @@ def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def sample_texts(vocabulary: Vocabulary) -> list[str]:
-    """Return texts that the source side can cut, whatever its language: random pieces, the same each time."""
+    """Return texts that the source side can split, whatever its language: random pieces, always the same."""
     numbers, model = random.Random(1), vocabulary.source
     silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
     spoken = [
@@ -134,7 +136,7 @@ def _language(vocabulary: Vocabulary) -> str | None:
 
 
 def installed(module: str) -> Any:
-    """Return a module that the extra `interop` installs; raise where it is missing."""
+    """Import and return a module of the extra `interop`; raise an error if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Tokens and their ids: tables that come with a model, and what an export takes along of a vocabulary."""
+"""Tokens and their ids: the tables of imported models, and the vocabulary files of an export."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,18 +15,18 @@ SIDES = ("source.spm", "target.spm")
 
 
 def tokens_of(model: Pieces) -> list[str]:
-    """Return the token of each id; ids without a token have names that no text can have."""
+    """Return the token of each id; ids without a token get names that cannot occur in text."""
     return [model.id_to_piece(token) for token in range(model.get_piece_size())]
 
 
 def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
-    """Write source.spm and target.spm, which cut and join text."""
+    """Write source.spm and target.spm, which split and join text."""
     for name, side in zip(SIDES, (vocabulary.source, vocabulary.target), strict=True):
         (folder / name).write_bytes(side.serialized_model_proto())
 
 
 def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
-    """Read a SentencePiece model; one that is missing or damaged is a fault."""
+    """Read a SentencePiece model; note a problem if it is missing or damaged."""
     content = foreign.bytes(name)
     try:
         return None if content is None else parse(content, name)
@@ -47,7 +47,7 @@ def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> 
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
-    """Check that each token has an id of its own, within the model's vocabulary."""
+    """Check that each token has its own id, within the model's vocabulary."""
     ids = [value for value in table.values() if type(value) is int]
     if len(ids) < len(table):
         foreign.faults.append(f"{name}: some ids are not whole numbers.")
@@ -60,7 +60,7 @@ def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str
 
 
 def by_id(table: Mapping[str, int], size: int) -> list[str | None]:
-    """Return the token of each id; None where an id has none."""
+    """Return the token of each id, or None for an id without a token."""
     tokens: list[str | None] = [None] * size
     for token, place in table.items():
         tokens[place] = token

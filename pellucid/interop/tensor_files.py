@@ -20,7 +20,7 @@ POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetch
 
 
 class Stored(NamedTuple):
-    """Where the numbers of a tensor begin in a file, and what they are."""
+    """The place of a tensor's numbers in a file, their type and shape."""
 
     start: int
     shape: tuple[int, ...]
@@ -28,14 +28,15 @@ class Stored(NamedTuple):
 
 
 class OnDisk:
-    """Tensors that stay on the disk until they are read; mapped into memory, all of the file would stay."""
+    """Tensors that stay on the disk until they are read. Mapped files would stay in memory completely."""
 
     def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
         self._path, self._stored = path, stored
         self.shapes = {name: each.shape for name, each in stored.items()}
 
     def read(self, name: str, dtype: torch.dtype) -> Tensor:
-        """Read one tensor, a piece at a time: there is never a second copy of it in the file's type."""
+        """Read one tensor piece by piece, so that memory never holds a second copy of it in the file's
+        type."""
         start, shape, kind = self._stored[name]
         tensor = torch.empty(shape, dtype=dtype)
         with self._path.open("rb") as file:
@@ -48,19 +49,19 @@ class OnDisk:
         return tensor
 
     def place(self, name: str) -> object:
-        """Return where its numbers are: two names of one tensor have the same place."""
+        """Return where the numbers are; two names of one tensor have the same place."""
         return self._path, self._stored[name]
 
 
 class InMemory:
-    """Tensors that were read all at once."""
+    """Tensors of a file that was read completely."""
 
     def __init__(self, tensors: Mapping[str, Tensor]) -> None:
         self._tensors = tensors
         self.shapes = {name: tuple(each.shape) for name, each in tensors.items()}
 
     def read(self, name: str, dtype: torch.dtype) -> Tensor:
-        """Return one tensor, as numbers of this type."""
+        """Return one tensor in this data type."""
         return self._tensors[name].to(dtype)
 
     def place(self, name: str) -> object:
@@ -72,7 +73,7 @@ TensorFile = OnDisk | InMemory
 
 
 def open_tensors(path: Path) -> TensorFile:
-    """Open a file of tensors by its ending; an error says in a few words what is wrong with it."""
+    """Open a file of tensors by its ending; an error describes briefly what is wrong."""
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
             raise PellucidError("only a pointer of Git LFS is there. Run git lfs pull in its folder.")
@@ -99,7 +100,7 @@ def _open_safe(path: Path) -> TensorFile:
 
 
 def _open_pickled(path: Path) -> TensorFile:
-    """Open a file of pickled tensors; torch refuses one that holds anything but tensors, and runs nothing."""
+    """Open a file of pickled tensors; torch refuses anything but tensors, and executes nothing."""
     modern = zipfile.is_zipfile(path)  # a file of before torch 1.6 can only be read as a whole
     try:
         with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
@@ -122,7 +123,8 @@ def _open_pickled(path: Path) -> TensorFile:
 
 
 def _stored(tensor: Tensor) -> Stored | None:
-    """Return where torch found a tensor in its file; None if its numbers lie apart, or torch does not say."""
+    """Return where torch found a tensor in its file; None if its numbers are not contiguous, or torch does
+    not say."""
     begin = getattr(tensor.untyped_storage(), "_checkpoint_offset", None)  # not public
     if begin is None or not tensor.is_contiguous():
         return None

@@ -1,8 +1,8 @@
 """The same weights under two names and in two orders: ours, and those of the Bart family (MarianMT, M2M100).
 
-MarianMT's positions have all sines first and all cosines after them; ours take turns, as the paper writes.
-So the model dimension is permuted once, wherever a tensor has it. That changes no number: sums over the
-model dimension have the same terms.
+MarianMT's positions have all sines first and all cosines after them; ours alternate, as in the paper. So the
+model dimension is permuted once, in every tensor that has it. That changes no result: sums over the model
+dimension have the same terms.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ NORMS = {  # of the residuals of each stack, in order
 
 
 class Place(NamedTuple):
-    """Where a tensor of ours is in their files."""
+    """The place of one of our tensors in their files."""
 
     names: tuple[str, ...]  # the first that is there counts; an export writes the last
     axis: int | None  # the one that is the model dimension
@@ -37,7 +37,7 @@ def places(config: ModelConfig) -> dict[str, Place]:
 
 
 def order(width: int) -> Tensor:
-    """Return the place in their model dimension of each entry of ours: ours = theirs[..., order]."""
+    """Return, for each entry of our model dimension, its index in theirs: ours = theirs[..., order]."""
     half = (width + 1) // 2
     sine_first = torch.arange(width)
     ours = torch.empty(width, dtype=torch.long)
@@ -46,12 +46,12 @@ def order(width: int) -> Tensor:
 
 
 def take(tensor: Tensor, axis: int | None) -> Tensor:
-    """Return a tensor of theirs in our order."""
+    """Convert a tensor of theirs to our order."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]))
 
 
 def give(tensor: Tensor, axis: int | None) -> Tensor:
-    """Return a tensor of ours in their order."""
+    """Convert a tensor of ours to their order."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]).argsort())
 
 

@@ -1,4 +1,4 @@
-"""Put a page together: one style, one script, data, and a policy that allows nothing else."""
+"""Assemble a page: one style sheet, one script, data, and a policy that allows nothing else."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from pellucid.reading.words import visible
 
 
 def html_page(title: str, body: str, style: str, script: str, data: str = "") -> str:
-    """Return a whole page; `body` and `data` (elements that only hold data) are HTML, `title` is text."""
+    """Return a whole page. title: text. body, data: HTML; `data` are elements that only hold data."""
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
     return f"""<!doctype html>
 <html lang=en>
@@ -36,14 +36,15 @@ def styles(names: Sequence[str]) -> str:
 
 
 def json_block(name: str, value: Any) -> str:
-    """Return data as an element with this id, for the page's script; no text in it can end the element."""
+    """Return data as an element with this id, for the page's script; text in the data cannot end the
+    element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{safe}</script>'
 
 
 def filled(name: str, /, **texts: str) -> str:
-    """Return a file in the page's folder with each $word replaced by its text, which is HTML."""
+    """Return a file of the page's folder with each $word replaced by HTML."""
     return Template(page_file(name)).substitute(texts)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as text of the page: blocks, little-endian, gzip, base64."""
+"""Numbers as text in the page: blocks of little-endian numbers, compressed by gzip, in base64."""
 
 import base64
 import gzip
@@ -9,14 +9,14 @@ import numpy as np
 
 
 class Blocks:
-    """Collect arrays into blocks of text."""
+    """Collects arrays in blocks of text."""
 
     def __init__(self) -> None:
         self.packed: list[str] = []
 
     def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
-        """Add a block of these arrays; return the place of each: its block, its offset in bytes, and its type
-        if that is float16."""
+        """Add a block with these arrays. Return the place of each: its block, its offset in bytes, and its
+        type if that is float16."""
         offset, parts = 0, []
         places: list[dict[str, Any]] = []
         for array in arrays:
@@ -41,7 +41,7 @@ class Blocks:
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:
-    """Return the array in 16 bits where that changes no number, else as it is."""
+    """Return the array in 16 bits if that changes no number, else unchanged."""
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float16)
     return narrow if np.array_equal(narrow.astype(np.float32), array, equal_nan=True) else array

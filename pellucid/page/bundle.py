@@ -1,4 +1,4 @@
-"""The page's script: ES modules in layers, bundled into the one script of a file."""
+"""The page's script: ES modules in layers, joined into one script."""
 
 import re
 from posixpath import dirname, join, normpath
@@ -25,7 +25,7 @@ IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 
 
 def script(*entries: str) -> str:
-    """Return these modules and all that they import as one script that begins with its table of contents."""
+    """Return these modules and all that they import as one script, which begins with a table of contents."""
     names: list[str] = []
     for entry in entries:
         _collect(entry, names, ())
@@ -34,13 +34,14 @@ def script(*entries: str) -> str:
 
 
 def imports(name: str) -> list[str]:
-    """Return the modules that a module imports, "base/numbers.js"."""
+    """Return the modules that a module imports, such as "base/numbers.js"."""
     found = IMPORT.finditer(page_file(f"script/{name}"))
     return [normpath(join(dirname(name), each[2])) for each in found]
 
 
 def _collect(name: str, names: list[str], within: tuple[str, ...]) -> None:
-    """Add what a module imports, then the module; raise where modules import each other in a circle."""
+    """Add the imports of a module, then the module; raise an error if modules import each other in a
+    circle."""
     if name in within:
         raise ValueError(f"a circle of imports: {' → '.join([*within, name])}")
     if name in names:

@@ -1,4 +1,4 @@
-"""The page of a translation: the text in the file, the script, and the numbers that the script shows."""
+"""The page of a translation: its text, its script, and the numbers that the script shows."""
 
 import tomllib
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tou
 
 
 def page(shown: Sequence[Shown]) -> str:
-    """Return the whole page as HTML: of one reading, or of two side by side."""
+    """Return the whole page as HTML, for one reading or for two side by side."""
     reading, translator, _ = shown[0]
     translation, to, config = reading.translation, reading.to or "", translator.model.config
     # What one reads on paper and without a script.
@@ -41,17 +41,18 @@ def page(shown: Sequence[Shown]) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number with four decimals, as every table does."""
+    """Write a number with four decimals, as in every table."""
     return f"{value:z.4f}"
 
 
 def _word(token: str) -> str:
-    """Return a token as HTML; the text direction of an Arabic or Hebrew token stays inside it."""
+    """Return a token as HTML; the writing direction of an Arabic or Hebrew token does not affect its
+    surroundings."""
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 
 def _step(place: int, step: Step) -> str:
-    """Return the row of a step: input, expected word, probability, loss and alternatives."""
+    """Return the table row of a step: input, expected word, probability, loss and alternatives."""
     best = " ".join(
         f"<span class=choice>{_word(token)} <span class=share>{_number(probability)}</span></span>"
         for token, probability in step.alternatives
@@ -68,7 +69,8 @@ def _step(place: int, step: Step) -> str:
 
 
 def _looked_rows(reading: Reading) -> str:
-    """Return a row for each step: where it looked, the mean of the heads of the last cross-attention."""
+    """Return a table row for each step: where it looked, as the mean of the heads of the last
+    cross-attention."""
     return "".join(
         f"<tr><th scope=row>{_word(step.input)} <small>→ {_word(step.expected)}</small>"
         + "".join(f"<td>{_number(share)}" for share in shares)

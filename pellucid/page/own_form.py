@@ -1,4 +1,4 @@
-"""The form for one's own matrices: its HTML, which a script fills, and examples as texts of its fields."""
+"""The form for the reader's own matrices: its HTML, and examples as texts of its fields."""
 
 import tomllib
 from collections.abc import Sequence
@@ -25,23 +25,24 @@ FIRST = "000-masked"  # the example that the form begins with: one that is right
 
 @cache
 def form_table() -> dict[str, Any]:
-    """Return the ways to begin, and the matrices that one may type."""
+    """Return the data of the form: the stages to start from, and the matrices that the reader can type for
+    each."""
     return tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
 
 
 def listed(first: Example | None) -> list[Example]:
-    """Return the examples to choose from: those of the package, before them one that stands for itself."""
+    """Return the examples to choose from: `first`, if there is one, then those of the package."""
     others = [example(name) for name in names() if not first or name != first.name]
     return [first, *others] if first else others
 
 
 def about(of: Example) -> str:
-    """Say in a line what an example is, and where the notes have it."""
+    """Describe an example in one line, with its place in the notes."""
     return of.about + (f" (note {of.note}, lines {of.lines})" if of.note else "")
 
 
 def own_html(first: Example | None = None) -> str:
-    """Return the places for the form and for what comes of it."""
+    """Return the HTML of the form and of the place for its results."""
     form = form_table()
     stages = {stage: describe(f"attention.{stage}") for stage in STAGES}
     stages |= {stage: describe(stage) for stage in PART_STAGES}
@@ -62,7 +63,7 @@ def _option(value: str, text: str) -> str:
 
 
 def _claim(stage: str, symbol: str) -> str:
-    """Return the field for what is claimed about a stage, to be unfolded."""
+    """Return the folded field for claims about a stage."""
     words = stage.replace(".", " ").replace("_", " ")
     field = _field(f"claims.{stage}", f"claimed {words}")
     return f"<details class=own-claim><summary>{symbol} {words}</summary>\n{field}\n</details>"
@@ -79,7 +80,7 @@ def _field(name: str, label: str) -> str:
 
 
 def own_payload(first: Example | None = None) -> dict[str, Any]:
-    """Return what the script needs to work out one's own matrices; `first` is what it begins with."""
+    """Return the script's data for the form; `first` is the example that it begins with."""
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [
         {"name": of.name, "about": about(of), "at": of.at, "called": of.called, "form": as_form(of)}
@@ -96,7 +97,7 @@ def own_payload(first: Example | None = None) -> dict[str, Any]:
 
 
 def as_form(of: Example) -> dict[str, str]:
-    """Return an example as the texts of the form's fields, by their names."""
+    """Return an example as the texts of the form's fields, by field name."""
     settings = of.arguments
     start = None if of.is_part else attention(**settings).start
     arrays = start.arrays if start else {name: settings[name] for name in PART_MATRICES if name in settings}
@@ -129,7 +130,8 @@ def _scaling_and_mask(start: Start, scale: str | float | None) -> dict[str, str]
 
 
 def _matrix_text(matrix: Any, exactly: bool = False) -> str:
-    """Write rows on lines, heads apart by an empty line; `exactly` keeps every digit, as claims need."""
+    """Write each row on a line, with an empty line between heads; `exactly` keeps every digit, as claims
+    need."""
     rows = matrix.tolist() if isinstance(matrix, Tensor | np.ndarray) else matrix
     rows = rows if isinstance(rows[0], list | tuple) else [rows]
     if isinstance(rows[0][0], list | tuple):
@@ -146,5 +148,5 @@ def _number_text(number: float | str) -> str:
 
 
 def _words_text(words: Sequence[str]) -> str:
-    """Write words with spaces between them, or with tabs where a word has a space or a comma itself."""
+    """Write words with spaces between them; or with tabs, if a word contains a space or a comma."""
     return ("\t" if any({" ", ","} & set(word) for word in words) else " ").join(words)

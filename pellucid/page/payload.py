@@ -55,8 +55,8 @@ COMPUTES = 400_000  # parameters: the page carries all weights of a model up to 
 
 
 def payload(shown: Sequence[Shown], **further: Any) -> str:
-    """Return the elements that hold one reading, or two to be seen side by side: "payload" the header, with
-    `further` entries, "block-0" the first block of numbers, and so on."""
+    """Return HTML elements with the data of one reading, or of two side by side: "payload" is the header,
+    with the entries of `further`; "block-0" is the first block of numbers, and so on."""
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
@@ -72,7 +72,8 @@ def payload(shown: Sequence[Shown], **further: Any) -> str:
 
 
 def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
-    """Return what every page is told: of tensors of these names the captions and the code, and `further`."""
+    """Return the data that every page needs: captions and code lines of the tensors with these names, and
+    `further`."""
     kinds = dict.fromkeys(map(kind_of, names))
     head = {
         "version": VERSION,
@@ -85,14 +86,16 @@ def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
 
 
 def computes(translator: TextTranslator) -> bool:
-    """Tell whether the page can compute: it carries all weights of a small model, and knows its positions."""
+    """Tell whether the page can run the model: the model is small, so that the page contains all its weights,
+    and the script can compute its positions."""
     if translator.model.config.positions != "paper":
         return False
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 
 def _parameters(translator: TextTranslator) -> Arrays:
-    """Return the parameters that the page carries: all of a small model, those of the norms of a big one."""
+    """Return the parameters that the page contains: all of a small model, only those of the norms of a large
+    one."""
     state = in_float32(translator.model).state_dict()
     kept = [name for name in state if computes(translator) or ".norm." in name]
     return {name: state[name].detach().cpu().numpy() for name in kept}
@@ -137,7 +140,8 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
 def _tensors(
     reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
-    """Return where each tensor is, or how to make it; the tensors of one part of the model share a block."""
+    """Return where each tensor is stored, or how to compute it; the tensors of one part of the model share a
+    block."""
     trace, config = reading.trace, translator.model.config
     tensors: dict[str, dict[str, Any]] = {}
     if not computes(translator):
@@ -157,8 +161,8 @@ def _tensors(
 
 
 def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
-    """Return the tensors of KEPT: for each position the best words, the best first (of equal ones the lower
-    id first), then the expected word; and the log of the sum of exp(logit) over all words."""
+    """Return the tensors of KEPT: for each position the best words, best first (ties: lower id first), then
+    the expected word; and the log of the sum of exp(logit) over all words."""
     logits_BLV, probabilities_BLV = (reading.trace[name].tensor for name in KEPT)
     best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
     chosen = [[*ids, expected] for ids, expected in zip(best, reading.target_ids, strict=True)]
@@ -177,7 +181,8 @@ def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
 
 
 def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:
-    """Return the key of HOW that makes this tensor of others with the same bits; None if none does."""
+    """Return the key of HOW by which the page computes this tensor from others with the same bits, or
+    None."""
     by, (tensors, learned) = describe(record.name).by, made_of(record.name, config)
     if by not in HOW:
         return None

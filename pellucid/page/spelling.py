@@ -1,4 +1,5 @@
-"""What the page knows of a vocabulary: enough to cut text as SentencePiece does, or why it cannot."""
+"""What the page knows about a vocabulary: enough to split text as SentencePiece does, or the reason why it
+cannot."""
 
 from typing import Any
 
@@ -37,7 +38,7 @@ def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
 
 
 def _obstacle(translator: TextTranslator) -> str:
-    """Return why the page cannot cut text into tokens; "" if it can."""
+    """Return why the page cannot split text into tokens, or "" if it can."""
     setting, preparation = translator.config.vocabulary, translator.vocabulary.preparation
     guess = "the page would only guess the tokens."
     if preparation not in PREPARATIONS:

@@ -1,4 +1,4 @@
-"""The page of a worked example: its matrices, claimed beside computed, and a form to change it."""
+"""The page of a worked example: its matrices, claimed beside computed, and a form to change them."""
 
 from collections.abc import Mapping
 from html import escape
@@ -23,13 +23,13 @@ STYLES = ("style", "matrices", "stages", "own")
 def attention_page(
     worked: WorkedAttention, name: str, claims: Mapping[str, Any], decimals: int | None
 ) -> str:
-    """Write the page of an attention that Python worked out."""
+    """Write the page of an attention that was computed in Python."""
     return example_page(Example(name, worked.arguments, claims=claims, decimals=decimals))
 
 
 @page.register
 def example_page(of: Example) -> str:
-    """Write the whole page; raise where the example cannot be worked out, or a claim cannot be read."""
+    """Write the page of an example; raise an error if it cannot be computed, or if a claim cannot be read."""
     body = filled(
         "worked.html",
         name=escape(visible(of.name)),

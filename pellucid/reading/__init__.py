@@ -1,1 +1,1 @@
-"""One translation read back: its steps, its words, where heads looked, the path of the search."""
+"""One translation in detail: its steps, its words, where heads looked, the path of the search."""

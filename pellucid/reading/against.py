@@ -1,4 +1,5 @@
-"""Two targets of one source, or one target by two models: where they part, and which is more probable."""
+"""Compare two targets of one source, or the readings of two models: where they first differ, and which is
+more probable."""
 
 import math
 from dataclasses import dataclass
@@ -21,24 +22,25 @@ class Difference(Viewed):
 
     @property
     def steps(self) -> list[tuple[Step | None, Step | None]]:
-        """Both targets step by step; the shorter one ends in None."""
+        """Return both targets step by step; after the end of the shorter one, its steps are None."""
         return list(zip_longest(self.ours.steps, self.theirs.steps))
 
     @property
     def parts_at(self) -> int | None:
-        """The first step, from 0, that expects another token; None: the targets are equal."""
+        """Return the first step, from 0, at which the expected tokens differ; None if the targets are
+        equal."""
         pairs = enumerate(zip(self.ours.steps, self.theirs.steps, strict=False))
         return next((n for n, (one, other) in pairs if one.expected != other.expected), None)
 
     @property
     def log_ratio(self) -> float:
-        """log P(ours) − log P(theirs), the end tokens included."""
+        """Return log P(ours) − log P(theirs), end tokens included."""
         ours, theirs = (math.fsum(step.loss for step in each.steps) for each in (self.ours, self.theirs))
         return theirs - ours
 
     @property
     def verdict(self) -> str:
-        """Where the targets part, and how much more probable the first is as a whole, in words."""
+        """Return in words where the targets first differ, and how much more probable the first one is."""
         where = "The two targets are the same."
         if self.parts_at is not None:
             step = self.ours.steps[self.parts_at]

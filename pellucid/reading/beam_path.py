@@ -1,6 +1,7 @@
-"""The search once more, with the candidates of each step: the path of one hypothesis, and what it beat.
+"""Run the search again with the candidates of each step: the path of one hypothesis, and the candidates that
+were dropped.
 
-The search that serves translations records nothing. Here it runs again, with a choice that is recorded.
+The search that serves translations records nothing. Here it runs again, and its choices are recorded.
 """
 
 from collections.abc import Sequence
@@ -37,14 +38,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class BeamStep:
-    """The candidates of a step, best first, and the place of the path among them."""
+    """The candidates of a step, best first, and the index of the candidate on the path."""
 
     candidates: list[Candidate]
     place: int | None  # None: the path is not among them
 
     @property
     def survivor(self) -> Candidate | None:
-        """The candidate on the path."""
+        """Return the candidate on the path."""
         return None if self.place is None else self.candidates[self.place]
 
 
@@ -59,7 +60,7 @@ class BeamPath(Viewed):
 
     @property
     def lost_at(self) -> int | None:
-        """The step, from 0, at which the search lost the path; None: the path is among the endings."""
+        """Return the step, from 0, at which the search dropped the path; None if the path reached the end."""
         for number, step in enumerate(self.steps[: len(self.target)]):
             if step.survivor is None or step.survivor.fate in LOST:
                 return number
@@ -67,7 +68,7 @@ class BeamPath(Viewed):
 
     @property
     def verdict(self) -> str:
-        """What the search did with the path, as a sentence."""
+        """Return a sentence on what the search did with the path."""
         lost = self.lost_at
         if lost is None:
             ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
@@ -87,7 +88,8 @@ class BeamPath(Viewed):
 
 
 def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
-    """Search once more, with the candidates of each step and the path of the reading's target among them."""
+    """Run the search again; return the candidates of each step, and the path of the reading's target among
+    them."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {"n_best": translator.config.translation.beam})
@@ -120,7 +122,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
-    """Return what the search does with a reading's target, as a sentence."""
+    """Return a sentence on what the search does with a reading's target."""
     try:
         verdict = follow_search(translator, reading).verdict
     except PellucidError as error:  # the model computes NaN
@@ -135,7 +137,7 @@ def _candidates(
     rules: Rules,
     reading: Reading,
 ) -> list[Candidate]:
-    """Say of each continuation that a step weighed what became of it."""
+    """Return each continuation of a step, with what became of it."""
     open_ids = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
     candidates = []
     for rank, (ids, log_p, total) in enumerate(weighed):

@@ -1,4 +1,4 @@
-"""Where attention heads looked: by head, between whole words, and as an alignment of words."""
+"""Where attention heads looked: by head, between words, and as an alignment of words."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ NAMED = 3  # words that a row names
 
 @dataclass(frozen=True)
 class Look:
-    """One position of one head: the words that it looked at."""
+    """One position of a head, and the words that it looked at."""
 
     asks: str  # the token that was read at this position
     expected: str | None  # in the decoder, the next token
@@ -26,7 +26,7 @@ class Look:
 
 @dataclass(frozen=True)
 class HeadLook:
-    """One head of one attention: where each of its positions looked."""
+    """One head of an attention, and where each of its positions looked."""
 
     part: str  # "decoder.layers.1.cross_attention"
     head: int
@@ -34,7 +34,7 @@ class HeadLook:
 
     @property
     def entropy(self) -> float:
-        """The mean of the positions' entropies, in bits."""
+        """Return the mean entropy of the positions, in bits."""
         return sum(look.entropy for look in self.looks) / len(self.looks)
 
 
@@ -65,18 +65,19 @@ def _looks(weights_LM: Tensor, record: Record, expected: Sequence[str] | None) -
 
 
 def entropies(weights: Tensor) -> Tensor:
-    """... M -> ...: −Σ p log2 p of each row, in bits."""
+    """Return the entropy of each row of weights in bits, −Σ p log2 p: ... M -> ..."""
     return -(weights * weights.clamp_min(torch.finfo(weights.dtype).tiny).log2()).sum(-1)
 
 
 def softmax_gradients(weights: Tensor) -> Tensor:
-    """... M -> ...: the norm of the softmax's derivative at each row of weights, diag(w) − w wᵀ."""
+    """Return the norm of the derivative of the softmax at each row of weights, diag(w) − w wᵀ: ... M ->
+    ..."""
     squares = weights.square().sum(-1)  # the square of the norm is Σ w² − 2 Σ w³ + (Σ w²)²
     return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
 
 
 def merge_words(reading: Reading) -> Records:
-    """Return the attention weights between words instead of pieces, by their names in the trace."""
+    """Return the attention weights between words instead of pieces of words, by tensor name."""
     read_ids = [reading.vocabulary.start_id, *reading.target_ids[:-1]]
     words = {
         "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
@@ -92,15 +93,16 @@ def merge_words(reading: Reading) -> Records:
 
 
 def merge_pieces(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -> Tensor:
-    """Merge weights ... L M from tokens to words: average over the pieces of the querying word, sum over
-    the pieces of the attended word. Each row still sums to 1."""
+    """Merge weights ... L M from tokens to words: take the mean over the tokens of the querying word, and the
+    sum over the tokens of the attended word. Each row still sums to 1."""
     rows = torch.stack([weights[..., list(word.places), :].mean(-2) for word in asks], -2)
     return torch.stack([rows[..., list(word.places)].sum(-1) for word in asked], -1)
 
 
 @dataclass(frozen=True)
 class Link:
-    """A target word and the source word that it looked at most, counted from 0 without special tokens."""
+    """A target word, and the source word that it looked at most, both counted from 0 without special
+    tokens."""
 
     source: int
     target: int
@@ -122,11 +124,11 @@ class Alignment:
 
 
 def align(reading: Reading) -> Alignment:
-    """Return the source word of each target word, by the last decoder layer's cross-attention, the mean of
-    its heads; as str, a line of Pharaoh pairs, "0-0 1-2".
+    """Return the source word of each target word: the one with the largest weight in the last decoder layer's
+    cross-attention, as a mean of its heads. str() of the result is a line of Pharaoh pairs, "0-0 1-2".
 
-    The rows that *predict* a target word's pieces decide. The alignment says where the model looked, which
-    need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
+    The rows that *predict* the tokens of a target word decide. The alignment says where the model looked,
+    which need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
     """
     expected = [step.expected for step in reading.steps]
     sides = (reading.source_ids, reading.source_tokens), (reading.target_ids, expected)

@@ -1,4 +1,4 @@
-"""Watched passes over sentences: in float32, without dropout, and without gradients unless asked for."""
+"""Watched passes over sentences: in float32, without dropout, and by default without gradients."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,21 +16,22 @@ from pellucid.translate.decoding import evaluating
 
 
 def in_float32(model: Transformer) -> Transformer:
-    """Return the model, or a copy of it in float32, so that an explanation shows no coarser rounding."""
+    """Return the model, or a copy of it in float32, so that an explanation shows full precision."""
     same = next(model.parameters()).dtype == torch.float32
     return model if same else copy.deepcopy(model).float()
 
 
 @contextmanager
 def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
-    """Run the model without dropout, without gradients (unless asked for) and without autocast."""
+    """Run the model without dropout, without autocast, and without gradients unless `gradients` is set."""
     autocast = torch.autocast(device_of(model).type, enabled=False)
     with evaluating(model), torch.set_grad_enabled(gradients), autocast:
         yield
 
 
 def in_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[str, Any]:
-    """Return what the model reads of sentences and their translations, both as ids: padded, with their masks.
+    """Return the input of the model for pairs of a sentence and its translation, both as ids: padded, with
+    masks.
 
     The decoder reads the start token and the target shifted right.
     """
@@ -49,7 +50,7 @@ def watch(
     gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
-    """Record one teacher-forced pass over what `in_batch` returns, with `edits` in effect."""
+    """Record one teacher-forced pass over a batch from `in_batch`, with `edits`."""
     model = in_float32(model)
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(**batch)

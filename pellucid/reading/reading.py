@@ -36,36 +36,38 @@ class Reading(Viewed):
 
     @property
     def target_ids(self) -> list[int]:
-        """The expected tokens, without the start token."""
+        """Return the expected tokens, without the start token."""
         return self.translation.hypotheses[0].token_ids
 
     @property
     def source_tokens(self) -> list[str]:
-        """The tokens that the encoder read."""
+        """Return the tokens that the encoder read."""
         return self.trace["encoder.output"].labels("L")
 
     @property
     def target_tokens(self) -> list[str]:
-        """The tokens that the decoder read: the start token and the target, without its end."""
+        """Return the tokens that the decoder read: the start token, and the target without its end token."""
         return self.trace["decoder.output"].labels("L")
 
     @property
     def watched_layer(self) -> str:
-        """The path of the last decoder layer's cross-attention, which summaries show."""
+        """Return the path of the last decoder layer's cross-attention, which summaries show."""
         return attentions(self.trace, "cross")[-1]
 
     def attention_to_source(self) -> Tensor:
-        """Where each target position looked, L M: the mean of the last cross-attention's heads."""
+        """Return where each target position looked, L M: the mean of the heads of the last
+        cross-attention."""
         return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
 
     @property
     def title(self) -> str:
-        """The sentence and its translation, "How are you → आप कैसे हैं", safe to show anywhere."""
+        """Return the sentence and its translation, "How are you → आप कैसे हैं", safe to show anywhere."""
         return f"{visible(self.translation.source)} → {visible(self.translation.text)}"
 
     @property
     def largest_difference(self) -> float | None:
-        """The largest difference of a log-probability between the search and this pass; None: no search."""
+        """Return the largest difference of a log-probability between the search and this pass; None if there
+        was no search."""
         if self.forced:
             return None
         searched = self.translation.hypotheses[0].log_probabilities
@@ -73,7 +75,7 @@ class Reading(Viewed):
 
     @property
     def difference(self) -> str:
-        """How far this pass is from the search, as a sentence."""
+        """Return a sentence on how far this pass is from the search."""
         if self.largest_difference is None:
             return "The target was given, so there is no search to compare this pass with."
         return (

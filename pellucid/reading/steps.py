@@ -24,7 +24,7 @@ class Step:
 
 
 def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
-    """Return the steps of this target from a watched pass over it."""
+    """Return the steps of a target, from a watched pass over it."""
     log_p, record = log_probabilities(seen, target_ids), seen["decoder.probabilities"]
     inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
     steps = []
@@ -38,6 +38,6 @@ def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> 
 
 
 def log_probabilities(seen: Trace, target_ids: Sequence[int], sentence: int = 0) -> list[float]:
-    """Return the log-probability of each expected token in a watched pass."""
+    """Return the log-probability of each expected token, from a watched pass."""
     log_p_LV = seen["decoder.logits"].tensor[sentence, : len(target_ids)].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()

@@ -1,7 +1,7 @@
-"""Decoding step by step beside the parallel pass: with a cache and without one, and how far each is from it.
+"""Compare step-by-step decoding, with a cache and without one, with the parallel pass.
 
-With a cache a step computes one row, that of the new token, and looks at the keys and values of the earlier
-rows. Without one it computes the rows of the whole prefix again. Both read the source once. The parallel
+With a cache, a step computes one row, that of the new token, and looks at the keys and values of the earlier
+rows. Without one, it computes the rows of the whole prefix again. Both read the source once. The parallel
 pass, as in training, computes all rows at once.
 """
 
@@ -21,7 +21,8 @@ from pellucid.seeing.viewed import Viewed
 
 @dataclass(frozen=True)
 class Gap:
-    """How far the rows of every tensor, computed in one way, are from those of the parallel pass."""
+    """The largest differences of every tensor's rows, computed in one way, from those of the parallel
+    pass."""
 
     difference: float  # the largest of any number in any tensor
     where: str  # the name of that tensor
@@ -45,22 +46,23 @@ class Stepwise(Viewed):
 
     @property
     def largest_difference(self) -> float:
-        """The largest difference of any number, in any step and either way, from the parallel pass."""
+        """Return the largest difference of any number, in any step, with or without a cache, from the
+        parallel pass."""
         return self._furthest.difference
 
     @property
     def where(self) -> str:
-        """The name of the tensor with the largest difference."""
+        """Return the name of the tensor with the largest difference."""
         return self._furthest.where
 
     @property
     def cached_rows(self) -> int:
-        """The rows that all steps compute with a cache: one a step."""
+        """Return how many rows all steps together compute with a cache: one per step."""
         return len(self.steps)
 
     @property
     def whole_rows(self) -> int:
-        """The rows that all steps compute without a cache: 1 + 2 + 3 + …"""
+        """Return how many rows all steps together compute without a cache: 1 + 2 + 3 + …"""
         return len(self.steps) * (len(self.steps) + 1) // 2
 
     @property
@@ -77,7 +79,7 @@ class Stepwise(Viewed):
 
 
 def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
-    """Decode the target token by token, with a cache and without one; compare all with the parallel pass."""
+    """Decode the target token by token, with a cache and without one; compare both with the parallel pass."""
     model = in_float32(model)
     read = in_batch(model, [(reading.source_ids, reading.target_ids)])
     target, mask = read["target"], read["source_mask"]
@@ -99,7 +101,7 @@ def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
 
 
 def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
-    """Compare the rows from `first` to `end` (exclusive), which look at no position from `end` on."""
+    """Compare the rows from `first` to `end` (exclusive); they look at no position from `end` on."""
     gaps = [
         Gap(largest_gap(record.tensor, _rows(parallel[name], first, end)), name)
         for name, record in seen.items()
@@ -108,13 +110,13 @@ def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:
-    """Return the largest difference of two numbers. −∞ equals −∞ only; NaN differs from everything."""
+    """Return the largest difference of two tensors. −∞ equals −∞ only; NaN differs from everything."""
     gaps = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
     return float(gaps.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
 
 
 def _rows(record: Record, first: int, end: int) -> Tensor:
-    """Take the rows of these positions; of a target that is attended to, the positions before `end`."""
+    """Return the rows of these positions; if the axis M is the target, only the keys before `end`."""
     tensor = record.tensor
     for place, axis in enumerate(record.axes):
         if axis == "L":

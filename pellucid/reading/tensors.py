@@ -1,4 +1,4 @@
-"""The table of tensors (tensors.toml): what each tensor of a trace is, and what it is made of."""
+"""The table of tensors (tensors.toml): what each tensor of a trace is, and from what it is computed."""
 
 import re
 import tomllib
@@ -13,7 +13,8 @@ from pellucid.seeing.edits import ADDED
 
 @dataclass(frozen=True)
 class TensorKind:
-    """A row of the table: tensors with the same place in a part of the model, such as "attention.scores"."""
+    """A row of the table: the tensors that are computed at the same place of every such part, such as
+    "attention.scores"."""
 
     name: str
     axes: str
@@ -34,7 +35,7 @@ class TensorKind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The words for a parameter of the model; its name is the last of its path."""
+    """The description of a parameter of the model, by the last part of its name."""
 
     name: str
     symbol: str
@@ -43,28 +44,29 @@ class Parameter:
 
 
 def kind_of(name: str) -> str:
-    """Return what tensors of the same kind have in common: "attention.weights", "residual.sum"."""
+    """Return the kind of a tensor by its name: "attention.weights", "residual.sum"."""
     path, _, last = name.rpartition(".")
     part = path.rpartition(".")[2]
     return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
 
 
 def describe(name: str) -> TensorKind:
-    """Return the row of the tensor of this name; raise KeyError where the table has none."""
+    """Return the table's row for a tensor's name; raise KeyError if there is none."""
     part, _, last = kind_of(name).partition(".")
     rows = kinds()
     return rows.get(f"{part}.{last}") or rows[f"{'stack' if part in ADDED else part}.{last}"]
 
 
 def made_of(name: str, config: ModelConfig) -> tuple[list[str], list[str]]:
-    """Return the tensors and the parameters that the tensor of this name is made of, in such a model."""
+    """Return the names of the tensors and the parameters from which a tensor is computed, in a model with
+    this configuration."""
     path, row = name.rpartition(".")[0], describe(name)
     parameters = [parameter for each in row.weights for parameter in _parameters(each.name, path, config)]
     return [_source(each, path, config) for each in row.of], parameters
 
 
 def _source(reference: str, path: str, config: ModelConfig) -> str:
-    """Return the full name that an entry of `of` stands for, in the part of this path."""
+    """Return the full name of an entry of `of`, for the part with this path."""
     first, stack = config.norm == "first", path.partition(".")[0]
     stream = _stream(stack, config)
 
@@ -97,7 +99,8 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
 
 
 def _stream(stack: str, config: ModelConfig) -> list[str]:
-    """List what runs through a stack: its embeddings, and what leaves each residual connection."""
+    """List the tensors that pass through a stack: its embeddings, and the output of each residual
+    connection."""
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
     residuals = [(layer, number) for layer in range(layers) for number in ADDED[stack]]
     outputs = [f"{stack}.layers.{layer}.residual_{number}.output" for layer, number in residuals]
@@ -105,7 +108,7 @@ def _stream(stack: str, config: ModelConfig) -> list[str]:
 
 
 def _parameters(reference: str, path: str, config: ModelConfig) -> tuple[str, ...]:
-    """Return the full names of a weight and its bias, as the model's state_dict has them."""
+    """Return the full names of a weight and its bias, as in the model's state_dict."""
     shared = config.tied and config.target_vocabulary is None
     match reference:
         case "embedding":

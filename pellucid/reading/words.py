@@ -1,4 +1,4 @@
-"""The words of a sentence: which of them the vocabulary knows, and which tokens make up a word."""
+"""The words of a sentence: which ones the vocabulary has, and which tokens belong to a word."""
 
 import math
 import re
@@ -33,8 +33,8 @@ def number_text(number: float, form: str) -> str:
 
 
 def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
-    """Read the sentence to explain. It must not be empty or too long; each word must be known where a word
-    is one token."""
+    """Read the sentence to explain. It must not be empty or too long; in a vocabulary of words, each word
+    must be known."""
     source = read_source(text, to, vocabulary, TOKENS)
     if source.empty:
         raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
@@ -50,7 +50,8 @@ def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 
 
 def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
-    """Raise for a sentence that is too long, or has a word that a vocabulary of words does not have."""
+    """Raise an error for a sentence that is too long, or for a word that a vocabulary of words does not
+    have."""
     if sentence.truncated:
         raise UsageError(
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
@@ -68,7 +69,8 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 
 
 def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Raise for a tag that does not count, and for a text of the phrasebook in another language."""
+    """Raise an error for a language tag inside the text, and for a text of the phrasebook in another
+    language."""
     tag = TAG.fullmatch(unknown[0]) if unknown else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
@@ -92,7 +94,8 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
 
 
 def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
-    """Return the words of each language, where the vocabulary is the phrasebook's; else nothing is known."""
+    """Return the words of each language if the vocabulary is that of the demo's phrasebook; otherwise return
+    an empty dictionary."""
     if vocabulary.kind != "word" or not vocabulary.joint:
         return {}
     by_language = phrasebook.words()
@@ -105,15 +108,16 @@ def _words(model: Pieces) -> list[str]:
 
 
 def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, str | None]:
-    """Return the pieces and the language of a "sentence" or "target"."""
+    """Return the SentencePiece model and the language of one side; `side` is "sentence" (the source) or
+    "target"."""
     if side == "target":
         return vocabulary.target, vocabulary.target_language(to)
     return vocabulary.source, vocabulary.source_language(to)
 
 
 def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list[str]:
-    """Find the words of a "sentence" or "target" that the vocabulary does not have; none where words have
-    pieces."""
+    """Return the words of the "sentence" or the "target" that the vocabulary does not have; none if words are
+    split into pieces."""
     if vocabulary.kind != "word" or vocabulary.unknown_id not in sentence.ids:
         return []
     model, language = _side(side, sentence.to, vocabulary)
@@ -122,7 +126,7 @@ def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list
 
 
 def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
-    """Name the words most like an unknown one; of the language that is read or written, if it is known."""
+    """Return the known words most similar to an unknown one, in the language of that side if it is known."""
     model, language = _side(side, to, vocabulary)
     own = languages_of(vocabulary).get(language or "", frozenset())
     words = [known for known in _words(model) if not own or known in own]
@@ -135,7 +139,7 @@ def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a sentence: its text without spaces, and the places of its tokens."""
+    """A word of a sentence: its text without spaces, and the positions of its tokens."""
 
     text: str
     places: tuple[int, ...]
@@ -143,11 +147,11 @@ class Word:
 
 
 def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) -> list[Word]:
-    """Group the tokens of a sentence, as ids and as labels, into words.
+    """Group the tokens of a sentence into words.
 
-    A word begins at a piece that begins with ▁ (a space); in a vocabulary of words each token is a word.
-    Pieces that are only spaces belong to the next word, or to the last one at the end. Special tokens stand
-    alone.
+    A word begins with a piece that begins with ▁ (a space); in a vocabulary of words, each token is a word.
+    Pieces that are only spaces belong to the next word, or at the end to the last one. Each special token is
+    separate.
     """
 
     def text_of(places: Sequence[int]) -> str:
@@ -174,7 +178,7 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
 
 
 def special_ids(vocabulary: Vocabulary) -> set[int]:
-    """Collect the ids that are no text: start, end, padding and the tags of languages."""
+    """Return the ids that have no text: start, end, padding and the tags of languages."""
     several = len(vocabulary.target_languages) > 1
     tags = [vocabulary.encode_source("", language)[0] for language in vocabulary.target_languages if several]
     padding = {vocabulary.pad_id} - {vocabulary.unknown_id}  # a vocabulary may pad with its unknown token
@@ -182,7 +186,7 @@ def special_ids(vocabulary: Vocabulary) -> set[int]:
 
 
 def spell(pieces: Sequence[str]) -> str:
-    """Join the pieces of a word to its text: decode byte pieces, and drop the spaces at both ends."""
+    """Return the text of a word's pieces: decode byte pieces, and remove spaces at both ends."""
     text, run = "", bytearray()
     for piece in [*pieces, ""]:
         if match := BYTE.fullmatch(piece):

@@ -2,7 +2,7 @@
 rewrite a tensor, lift the causal mask, leave out the scale or a residual.
 
 Each function returns {name or glob: edit}; `together` joins several. A part is a path, such as
-"decoder.layers.0.self_attention", and may be a glob, such as "decoder.layers.*.self_attention".
+"decoder.layers.0.self_attention", or a glob, such as "decoder.layers.*.self_attention".
 """
 
 import math
@@ -31,11 +31,11 @@ ADDED = {
 
 
 def silence(part: str, head: Heads, how: str = "zero") -> Edits:
-    """Remove what one head of an attention, or several, found by looking.
+    """Remove what one or several heads of an attention contribute.
 
     "zero": the head's context is 0. "uniform": its weights are equal over all keys that it may look at.
-    "mean": its context is, at each position, the mean over all positions of the sentence, also later ones.
-    This measures what the head's context tells about one position; it needs all positions in one pass.
+    "mean": its context is, at each position, the mean over all positions of the sentence, later ones too;
+    this measures what the context says about a single position, and needs all positions in one pass.
     """
     if how == "zero":
         return {f"{part}.context": lambda context: _at_heads(context, head, torch.zeros_like(context))}
@@ -61,7 +61,8 @@ def silence(part: str, head: Heads, how: str = "zero") -> Edits:
 
 
 def lift_mask(part: str, heads: Heads | None = None) -> Edits:
-    """Remove the causal mask, for all heads or some: a position looks at later ones too, not at padding."""
+    """Remove the causal mask, for all heads or some: a position then looks at later positions too, but not at
+    padding."""
     if not part.endswith("self_attention"):
         raise UsageError(
             f'part = "{part}" is not the path of a self-attention, which alone has a causal mask. '
@@ -84,8 +85,8 @@ def without_scale(part: str) -> Edits:
 
 
 def without_residual(part: str) -> Edits:
-    """Pass on Sublayer(x) alone instead of x + Sublayer(x), without its dropout; part is the Add & Norm, such
-    as "decoder.layers.0.residual_2"."""
+    """Continue with Sublayer(x) alone instead of x + Sublayer(x), without its dropout. part: the Add & Norm,
+    such as "decoder.layers.0.residual_2"."""
     layer, _, number = part.rpartition(".residual_")
     sublayer = ADDED.get(part.partition(".")[0], {}).get(number)
     if sublayer is None:
@@ -102,8 +103,8 @@ def without_residual(part: str) -> Edits:
 
 
 def patch(trace: Mapping[str, Any], *names: str) -> Edits:
-    """Replace the tensors of these names (or globs) by those of another run, of the same shapes: a trace, or
-    the arrays of `to_npz`, as `numpy.load` reads them."""
+    """Replace tensors, by names or globs, with those of another run, which must have the same shapes: a
+    trace, or the arrays of `to_npz`, as `numpy.load` reads them."""
     if not names:
         raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
     edits: Edits = {}
@@ -115,10 +116,11 @@ def patch(trace: Mapping[str, Any], *names: str) -> Edits:
 
 
 def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
-    """Replace a tensor, or the part that `at` chooses axis by axis, by these numbers, or by one number.
+    """Replace a tensor, or the part of it that `at` selects axis by axis, with these numbers or with one
+    number.
 
-    `rewrite("decoder.layers.0.cross_attention.weights", [0, 1, 0], at=(0, 2, 1))` makes sentence 0, head 2,
-    position 1 look at the second word alone.
+    `rewrite("decoder.layers.0.cross_attention.weights", [0, 1, 0], at=(0, 2, 1))` makes position 1 of head 2
+    in sentence 0 look at the second word alone.
     """
     # Python's numbers are float64: as float32 they would be others in a model of float64.
     numbers = values if isinstance(values, Tensor) else torch.as_tensor(values, dtype=torch.float64)
@@ -132,9 +134,9 @@ def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
 
 
 def together(*edits: Mapping[str, Edit]) -> Edits:
-    """Join several edits. Where two change the same tensor, the second gets what the first returned.
+    """Join several edits. If two change the same tensor, the second one gets the result of the first.
 
-    {**first, **second} would keep only the second of these.
+    {**first, **second} would keep only the second one.
     """
     joined: Edits = {}
     for each in edits:
@@ -148,7 +150,7 @@ def _in_turn(first: Edit, second: Edit) -> Edit:
 
 
 class _Kept(threading.local):
-    """A tensor of this pass, kept for a later edit; each thread has its own."""
+    """A tensor of this pass that a later edit needs; each thread has its own."""
 
     tensor: Tensor
 
@@ -158,13 +160,13 @@ class _Kept(threading.local):
 
 
 def _always(recorded: Any) -> Edit:
-    """Make an edit that replaces the tensor of this pass by a copy of a recorded tensor."""
+    """Return an edit that replaces a tensor with a copy of a recorded one."""
     tensor = recorded.tensor if isinstance(recorded, Record) else torch.tensor(np.array(recorded, order="C"))
     return lambda here: tensor.to(here.device, here.dtype, copy=True)  # a later edit may write into it
 
 
 def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
-    """Find the positions that are tokens, B L: each of these may look at itself."""
+    """Return which positions are tokens, B L: a token may look at itself."""
     sentences, _, queries, keys = self_mask_BHLM.shape
     if queries != keys or context_BHLU.shape[::2] != (sentences, queries):
         raise UsageError(
@@ -175,6 +177,6 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
 
 
 def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
-    """Take these heads of a tensor B H … from `changed`."""
+    """Return a tensor B H … with these heads taken from `changed`."""
     tensor[:, heads] = changed[:, heads]
     return tensor

@@ -32,7 +32,7 @@ class Finding:
 
 @contextmanager
 def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
-    """Watch every pass of the model inside the `with`, in this thread, for the first tensor with NaN or
+    """Watch every pass of the model in this thread, inside the `with`, and find the first tensor with NaN or
     infinity, except -inf in a mask: `with find_nonfinite(model) as found: …`, then print(found)."""
     finding = Finding()
 
@@ -55,7 +55,7 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
 
 def _describe(record: Record, wrong: Tensor) -> str:
-    """Say which number is the first wrong one, and where it stands."""
+    """Describe the first wrong number, and its place."""
     index = tuple(wrong.nonzero()[0].tolist())
     at = dict(zip(record.axes, index, strict=True))
     words = {axis: f" ({record.labels(axis, at.get('B', 0))[at[axis]]})" for axis in at if axis in "LM"}

@@ -1,4 +1,4 @@
-"""Records: tensors of a pass by their names, with what their axes mean and the tokens along them."""
+"""Records: tensors of a pass by name, with the meaning of their axes and the tokens along them."""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
@@ -26,7 +26,7 @@ AXES = {
 
 @dataclass(frozen=True)
 class Record(Viewed):
-    """One tensor of the pass: its name, its axes ("BHLM"), its values and the tokens along L and M."""
+    """One tensor of a pass: its name, its axes ("BHLM"), its values, and the tokens along L and M."""
 
     name: str
     axes: str
@@ -34,7 +34,7 @@ class Record(Viewed):
     tokens: Mapping[str, list[list[str]]] = field(default_factory=dict, repr=False)
 
     def labels(self, axis: str, sentence: int = 0) -> list[str]:
-        """Return the labels along an axis: tokens for L and M, numbers for the others."""
+        """Return the labels along an axis: tokens for L and M, numbers for the other axes."""
         sizes, rows = dict(zip(self.axes, self.tensor.shape, strict=True)), self.tokens.get(axis, [])
         if axis not in sizes:
             legend = ", ".join(f"{letter} {AXES[letter]}" for letter in self.axes)
@@ -45,12 +45,12 @@ class Record(Viewed):
 
     @property
     def sides(self) -> str:
-        """The axes of its matrices: rows and columns, or rows alone."""
+        """Return the axes of its matrices: rows and columns, or rows alone."""
         return self.axes.lstrip("BH")
 
     @property
     def matrices(self) -> Tensor:
-        """The matrices of the first sentence, H × rows × columns; a vector is one column."""
+        """Return the matrices of the first sentence, H × rows × columns; a vector is a single column."""
         first = self.tensor.detach().cpu()
         first = first[0] if self.axes.startswith("B") else first
         heads = first if "H" in self.axes else first[None]
@@ -58,11 +58,11 @@ class Record(Viewed):
 
     @property
     def is_shares(self) -> bool:
-        """Whether its rows are shares that sum to 1: weights or probabilities."""
+        """Tell whether each row sums to 1: weights or probabilities."""
         return self.name.rpartition(".")[2] in ("weights", "probabilities")
 
     def show(self, head: int | None = None) -> None:
-        """Print its matrix with the tokens along both sides, for each head or for one."""
+        """Print its matrix with the tokens of rows and columns, for each head or for one."""
         print_lines(lines(self, columns_of_terminal(), head=head))
 
 
@@ -74,7 +74,7 @@ class UnknownTensor(UsageError, KeyError):
 
 
 class Records(dict[str, Record]):
-    """Records by their names, in the order of computation; a name that is not there is an UnknownTensor."""
+    """Records by name, in the order of computation; a missing name raises UnknownTensor."""
 
     def __missing__(self, name: str) -> Record:
         raise UnknownTensor(no_such_name(name, self))
@@ -84,12 +84,13 @@ class Records(dict[str, Record]):
         return f"<{type(self).__name__} of {len(self)} tensors{between}>"
 
     def matching(self, glob: str) -> dict[str, Record]:
-        """Return the records whose names match a glob such as "decoder.*.weights"; raise if none does."""
+        """Return the records whose names match a glob such as "decoder.*.weights"; raise an error if there
+        are none."""
         return {name: self[name] for name in find_names(glob, self)}
 
 
 def find_names(glob: str, known: Collection[str]) -> list[str]:
-    """Return the known names that match a glob; raise if none does."""
+    """Return the known names that match a glob; raise an error if there are none."""
     found = fnmatch.filter(known, glob)
     if not found:
         raise UnknownTensor(no_such_name(glob, known))
@@ -97,14 +98,14 @@ def find_names(glob: str, known: Collection[str]) -> list[str]:
 
 
 def check_found(setting: str, globs: Iterable[str], known: Collection[str]) -> None:
-    """Raise for the first glob of a setting that none of the known names matches."""
+    """Raise an error for the first glob of a setting that matches no known name."""
     for glob in globs:
         if not fnmatch.filter(known, glob):
             raise UsageError(f"{setting}: {no_such_name(glob, known)}")
 
 
 def no_such_name(name: str, known: Any) -> str:
-    """Write the message for a name that is not there, with the names nearest to it."""
+    """Return the error message for a missing name, with the most similar names."""
     last = str(name).rpartition(".")[2]
     near = nearest(name, known, n=3, cutoff=0.5)
     near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
@@ -121,6 +122,6 @@ def stack_of(name: str, axis: str) -> str:
 
 
 def attentions(names: Iterable[str], kind: str = "") -> list[str]:
-    """Return the paths of a trace's attentions, of all or one kind ("self", "cross"), in their order."""
+    """Return the paths of the attentions in a trace, in order: all, or one kind ("self", "cross")."""
     ending = f"{kind}_attention.weights"
     return [name.removesuffix(".weights") for name in names if name.endswith(ending)]

@@ -1,4 +1,4 @@
-"""A trace: the tensors of one forward pass, recorded by name, with edits in effect."""
+"""A trace: the tensors of one forward pass, recorded by name, with edits."""
 
 import dataclasses
 import fnmatch
@@ -21,7 +21,7 @@ Edit = Callable[[Tensor], Tensor]
 
 
 class Labeller(Protocol):
-    """Anything that turns ids into tokens: a Vocabulary."""
+    """An object that turns ids into tokens, such as a Vocabulary."""
 
     def source_tokens(self, ids: list[int]) -> list[str]: ...
     def target_tokens(self, ids: list[int]) -> list[str]: ...
@@ -81,8 +81,8 @@ class Trace(Records, Viewed):
 def watching_records(
     model: nn.Module, vocabulary: Labeller | None, edits: Mapping[str, Edit], see: Callable[[Record], None]
 ) -> Iterator[Collection[str]]:
-    """Put edits into effect, and let `see` look at each tensor as it is then: a record with the tokens that
-    its stack reads. Yield the names of all tensors; raise if no pass ran inside the `with`."""
+    """Apply edits, and call `see` with a record of each tensor after its edits, with the tokens that the
+    tensor's stack reads. Yield the names of all tensors; raise an error if no pass ran inside the `with`."""
     tokens: dict[str, list[list[str]]] = {}  # that the "encoder" and the "decoder" are reading
     names: dict[str, None] = {}  # in the order of computation
 
@@ -118,7 +118,8 @@ def watching_records(
 
 
 def _edited(name: str, tensor: Tensor, edits: Mapping[str, Edit]) -> Tensor:
-    """Return the tensor after all edits of its name. Each must keep the shape; the type is kept."""
+    """Return the tensor after all edits with its name. An edit must not change the shape; the data type is
+    kept."""
     for pattern, edit in edits.items():
         if fnmatch.fnmatchcase(name, pattern):
             changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
@@ -143,9 +144,9 @@ def trace(
 ) -> Iterator[Trace]:
     """Record one forward pass of this model inside the `with`.
 
-    only: a glob of names, or several. edits: {name or glob: tensor -> tensor}, in effect in this pass.
-    gradients: keep the graph. vocabulary: labels for the tokens. most_bytes: a larger trace is an error,
-    before it fills the memory.
+    only: a glob of names, or several. edits: {name or glob: tensor -> tensor}, applied in this pass.
+    gradients: keep the graph. vocabulary: gives the labels of the tokens. most_bytes: raise an error for a
+    larger trace, before it fills the memory.
     """
     if not only:
         raise UsageError(
@@ -160,12 +161,12 @@ def trace(
 
 @contextmanager
 def editing(model: nn.Module, edits: Mapping[str, Edit]) -> Iterator[None]:
-    """Put edits into every pass of the model inside the `with`, in this thread: translating by beam search,
+    """Apply edits in every pass of the model inside the `with`, in this thread: translating by beam search,
     scoring, evaluating, a loss. Nothing is recorded.
 
-    In decoding with a cache a pass is one new row (L = 1; in cross-attention a row for each hypothesis of the
-    beam). There `edits.patch` of a whole recorded tensor fits only the encoder's tensors, and lifting the
-    causal mask changes nothing, because there is no later word yet.
+    When a model decodes with a cache, a pass is one new row (L = 1; in cross-attention a row for each
+    hypothesis of the beam). There, `edits.patch` of a whole recorded tensor fits only the encoder's tensors,
+    and lifting the causal mask changes nothing, because there is no later word yet.
     """
     with watching_records(model, None, edits, lambda record: None):
         yield

@@ -1,4 +1,5 @@
-"""The registry of views. A view registers for the data that it shows, so that data never imports a view."""
+"""The registry of views. A view registers for the type of data that it shows, so that data never imports a
+view."""
 
 import functools
 import shutil
@@ -9,24 +10,24 @@ from typing import Any
 
 @functools.singledispatch
 def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
-    """Write data as lines of text, at most `width` cells each."""
+    """Return data as lines of text, at most `width` cells each."""
     raise TypeError(f"no view as text is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch
 def html(shown: Any) -> str:
-    """Write data as HTML for a notebook."""
+    """Return data as HTML for a notebook."""
     raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch
 def page(shown: Any, **options: Any) -> str:
-    """Write data as a page of HTML, complete in one file."""
+    """Return data as an HTML page, complete in one file."""
     raise TypeError(f"no page is registered for {type(shown).__name__}")
 
 
 class Viewed:
-    """Data that is shown as text, `show()` prints it and `lines(width)` returns it, and in a notebook."""
+    """Data that can be shown as text, by `show()` and `lines(width)`, and in a notebook."""
 
     def _repr_html_(self) -> str:
         return html(self)
@@ -36,17 +37,17 @@ class Viewed:
         return lines(self, width)
 
     def show(self) -> None:
-        """Print the text, as wide as the terminal."""
+        """Print the text, with the width of the terminal."""
         print_lines(self.lines(columns_of_terminal()))
 
 
 def columns_of_terminal() -> int:
-    """Return the width of the terminal in cells, or 80 where there is none."""
+    """Return the width of the terminal in cells, or 80 if there is no terminal."""
     return shutil.get_terminal_size().columns
 
 
 def print_lines(text: Iterable[str]) -> None:
-    """Print lines to standard output; replace each letter that it cannot write by a question mark."""
+    """Print lines to standard output; a question mark replaces each letter that it cannot encode."""
     encoding = sys.stdout.encoding or "utf-8"
     for line in text:
         print(line.encode(encoding, "replace").decode(encoding))

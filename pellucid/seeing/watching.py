@@ -1,4 +1,5 @@
-"""Watching: a part of the model names each tensor that it computes; a watcher may look at it or edit it."""
+"""Watching: each part of the model names the tensors that it computes, and a watcher may read or replace
+them."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -23,18 +24,20 @@ _watching = _Watching()
 
 
 def watched() -> bool:
-    """Tell whether this thread is watched: then `attend` and the norm compute their equations openly."""
+    """Tell whether this thread is watched; then `attend` and the norm compute their equations step by step,
+    without fused kernels."""
     return _watching.watcher is not None
 
 
 def watches(watcher: Watcher) -> bool:
-    """Tell whether this watcher watches this thread."""
+    """Tell whether `watcher` is the one that watches the current thread."""
     return _watching.watcher == watcher
 
 
 @contextmanager
 def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]:
-    """Let `watcher` see and replace every tensor that a part of this model, or any, shows in this thread."""
+    """Let `watcher` read and replace every tensor that a part of this model (None: of any model) shows in
+    this thread."""
     parts = None if model is None else _parts_of(model)
     if watched():
         raise UsageError(
@@ -49,12 +52,12 @@ def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]
 
 
 class Part(nn.Module):
-    """A module that has a path in the model and can show tensors."""
+    """A module that knows its path in the model and can show tensors."""
 
     path = ""
 
     def see(self, name_axes: str, tensor: Tensor) -> Tensor:
-        """Show a tensor by name and axes, "scores_BHLM"; return the tensor to go on with."""
+        """Show a tensor with its name and axes, "scores_BHLM"; return the tensor to continue with."""
         watcher = _watching.watcher
         if watcher is None or not (_watching.parts is None or id(self) in _watching.parts):
             return tensor
@@ -70,7 +73,7 @@ def name_parts(model: nn.Module) -> None:
 
 
 def _parts_of(model: nn.Module) -> frozenset[int]:
-    """Return the ids of a model's parts; raise if it has none."""
+    """Return the ids of a model's parts; raise an error if there are none."""
     modules = model.modules() if isinstance(model, nn.Module) else ()
     parts = frozenset(id(module) for module in modules if isinstance(module, Part))
     if not parts:

@@ -1,1 +1,1 @@
-"""What a reading looks like: text, notebook, pictures, files."""
+"""How readings are shown: as text, in notebooks, as pictures, as files."""

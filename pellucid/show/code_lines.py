@@ -1,4 +1,4 @@
-"""The line of the model's code that computes a tensor, found by the name that it is shown under."""
+"""Find the line of the model's code that computes a tensor, by the tensor's name."""
 
 import ast
 import re
@@ -26,7 +26,7 @@ class CodeLine:
 
 
 def code_line(name: str) -> CodeLine | None:
-    """Return the line that computes a tensor of a trace or a stage of a worked example, if there is one."""
+    """Return the line that computes a tensor of a trace or a stage of a worked example, or None."""
     part, _, last = kind_of(name).rpartition(".")
     owner = (part or "attention").title().replace("_", "")  # the class of model.py that is this part
     return next(
@@ -36,7 +36,7 @@ def code_line(name: str) -> CodeLine | None:
 
 @cache
 def _lines() -> dict[tuple[str, str], CodeLine]:
-    """Find the lines by the class or function and the last part of the tensor's name."""
+    """Return the lines by the class or function, and by the last part of the tensor's name."""
     source, found = getsource(model), dict[tuple[str, str], CodeLine]()
     for owner in ast.parse(source).body:
         if not isinstance(owner, ast.ClassDef | ast.FunctionDef):

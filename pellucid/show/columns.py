@@ -1,4 +1,4 @@
-"""Text of a terminal: columns and paragraphs that fit a width, in cells: a Chinese letter takes two."""
+"""Text for a terminal: columns and paragraphs of a given width in cells; a Chinese letter takes two cells."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from pellucid.reading.words import number_text, visible
 
 
 def blocks(widths: Sequence[int], width: int, left: int, gap: int) -> list[slice]:
-    """Cut columns of these widths into blocks that fit beside the first `left` columns."""
+    """Divide columns of these widths into blocks that fit beside the first `left` columns."""
     first = sum(each + gap for each in widths[:left]) - gap
     found, start, used = [], left, first
     for place in range(left, len(widths)):
@@ -35,14 +35,16 @@ def short(path: str) -> str:
 
 
 def digits(number: float, decimals: int = 4) -> str:
-    """Write a number with these decimals, or as a power of ten where they would all be 0; write NaN as ?."""
+    """Write a number with these decimals; as a power of ten if all of them would be 0; NaN as ?."""
     tiny = number != 0 and abs(number) < 0.5 * 10**-decimals
     return number_text(number, ".1e" if tiny else f"z.{decimals}f")
 
 
 def written(cell: Any, form: int | str) -> str:
-    """Write a cell: a text as it is, None as nothing, the parts of a tuple side by side. A number has as many
-    decimals as the form says, or is a power of ten where these would all be 0; or has a format of Python."""
+    """Write the content of a cell: text unchanged, None as nothing, the parts of a tuple one after the other.
+
+    form: the decimals of numbers, as in `digits`, or a number format of Python.
+    """
     if isinstance(cell, tuple):
         return "".join(written(part, form) for part in cell)
     if not isinstance(cell, float):
@@ -53,7 +55,7 @@ def written(cell: Any, form: int | str) -> str:
 
 
 def short_share(share: float) -> str:
-    """Write a share of 1 in three characters, .45 or 1.0; write NaN as ?."""
+    """Write a share of 1 in three characters, .45 or 1.0; NaN as ?."""
     if math.isnan(share):
         return "?"
     return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]

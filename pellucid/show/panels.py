@@ -1,5 +1,5 @@
-"""Pictures as files (matplotlib): panels with a matrix as shades, bars or lines; the format, fonts that have
-the letters, and the same bytes every time."""
+"""Pictures as files (matplotlib): panels with a matrix as shades, bars or lines, in fonts that have all
+letters. The same data always gives the same bytes."""
 
 import functools
 import io
@@ -28,7 +28,7 @@ STYLES = ((PURPLE, ""), (ORANGE, "///"), (PALE_PURPLE, "..."))  # colours and ha
 
 @dataclass(frozen=True)
 class Shades:
-    """A matrix as shades from 0 to `most`, or `signed` from -most to most; −∞ is hatched."""
+    """A matrix as shades from 0 to `most`; with `signed`, from -most to most. −∞ is hatched."""
 
     title: str
     grid: Sequence[Sequence[float]]
@@ -55,7 +55,7 @@ class Shades:
 
 @dataclass(frozen=True)
 class Bars:
-    """For each name a bar of each series."""
+    """A group of bars for each name, with one bar for each series."""
 
     title: str
     names: Sequence[str]
@@ -63,7 +63,7 @@ class Bars:
     log: str = ""  # "y" for a logarithmic axis
 
     def draw(self, axes: "Axes") -> None:
-        """Draw the bars of a name beside each other."""
+        """Draw the bars of a name side by side."""
         wide = 0.8 / len(self.series)
         for number, (label, heights) in enumerate(self.series.items()):
             places = [place + number * wide for place in range(len(heights))]
@@ -76,7 +76,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Lines:
-    """A line or marks through points for each label."""
+    """A line, or marks, for each label."""
 
     title: str
     x: str
@@ -96,14 +96,15 @@ Panel = Shades | Bars | Lines
 
 
 def _name_ticks(set_ticks: Callable[..., Any], names: Sequence[str], turned: bool = False) -> None:
-    """Name rows or columns; of many, some. Names that are long together stand upright where they may."""
+    """Label rows or columns; if there are many, only some of them. Long labels are turned upright if
+    `turned`."""
     some = slice(None, None, -(-len(names) // LABELLED) or 1)
     rotation = 90 if turned and sum(map(len, names)) > 60 else 0
     set_ticks(range(len(names))[some], list(map(visible, names[some])), fontsize=7, rotation=rotation)
 
 
 def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str = "") -> None:
-    """Draw the panels into a file, two of them beside each other, in fonts that have their letters."""
+    """Draw the panels into a file, two side by side, in fonts that have their letters."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -123,7 +124,7 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
 
 
 def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:
-    """Draw the panels, and a colour bar for each matrix without an infinity."""
+    """Draw the panels, with a colour bar for each matrix without infinities."""
     down = -(-len(panels) // 2)
     across = -(-len(panels) // down)
     sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]
@@ -143,7 +144,7 @@ def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:
 
 
 def _fonts(text: str) -> list[str]:
-    """Choose matplotlib's own font, and installed ones for the letters that it lacks."""
+    """Return matplotlib's default font, and installed fonts for the letters that it does not have."""
     from matplotlib import font_manager
 
     fonts = ["DejaVu Sans"]

@@ -19,8 +19,8 @@ WRITTEN = 120  # cells of a single matrix that get their number
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
-    """Return the title and the panels of a picture: one of NAMES, a tensor, or a part (its weights or its
-    output), with a panel for each head."""
+    """Return the title and the panels of a picture, one panel per head: one of NAMES, a tensor, or a part
+    (its weights or its output)."""
     trace, weights = reading.trace, f"{reading.watched_layer}.weights"
     if name in NAMES:
         record = (merge_words(reading) if name == "words" else trace)[weights]
@@ -36,7 +36,7 @@ def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
 
 
 def whole_set(reading: Reading) -> list[str]:
-    """List the pictures that show most: each attention, its mask, those of NAMES, and the probabilities."""
+    """List the most useful pictures: each attention, its mask, those of NAMES, and the probabilities."""
     weights = [f"{part}.weights" for part in attentions(reading.trace)]
     return [*weights, "decoder.layers.0.self_attention.mask", *NAMES, "decoder.probabilities"]
 
@@ -48,7 +48,8 @@ def _title(record: Record) -> str:
 
 
 def _panels(reading: Reading, record: Record) -> list[Shades]:
-    """Make a panel of each head, one where all are equal; of an axis V show the best words only."""
+    """Make a panel for each head, or one panel if all heads are equal. Of an axis V, show only the best
+    words."""
     heads, sides = record.matrices.numpy(), record.sides
     rows, columns = record.labels(sides[0]), record.labels(sides[1]) if len(sides) > 1 else [""]
     if sides.endswith("V"):

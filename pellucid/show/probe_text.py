@@ -1,4 +1,4 @@
-"""What the probes found: one word in two sentences, and leaks, as text."""
+"""The results of the probes as text: one word in two sentences, and leaks."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ MOVED = (
 
 @view(Comparison)
 def compare_parts(comparison: Comparison, width: int) -> list[Part]:
-    """Show the sentences and their translations, the verdict, a table of the stages, a table for each
+    """Show the sentences with their translations, the verdict, a table of the stages, and a table for each
     layer."""
     parts: list[Part] = []
     pairs = zip((comparison.first, comparison.second), comparison.renderings, strict=True)
@@ -44,7 +44,7 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Sum the comparison up in a sentence or two."""
+    """Summarise the comparison in a sentence or two."""
     first, last = comparison.stages[0], comparison.stages[-1]
     if not last.distance:
         return f"Nothing parts the two: {comparison.word!r} has the same vector everywhere."
@@ -79,7 +79,7 @@ def _movers(layer: LayerChange) -> Table:
 
 
 def _signed(share: float) -> str:
-    """+0.42, and 0 for what rounds to nothing."""
+    """Write a share with its sign, +0.42, or 0 if it rounds to zero."""
     return f"{share:+.2f}" if abs(share) >= 0.005 else "0"
 
 

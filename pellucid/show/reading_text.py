@@ -1,4 +1,4 @@
-"""A reading, and what follows from it, as notes and tables: steps, heads, words, the search, two targets."""
+"""A reading and what follows from it as notes and tables: steps, heads, words, the search, two targets."""
 
 import math
 from collections.abc import Callable
@@ -31,7 +31,7 @@ MORE = (
 
 @view(Reading)
 def reading_parts(reading: Reading, width: int) -> list[Part]:
-    """Show the translation, its steps, and where each of them looked in the source."""
+    """Show the translation, its steps, and where each step looked in the source."""
     layer = reading.watched_layer
     looks = find_looks(reading, layer)
     shares: list[list[str | Cell]] = [
@@ -55,7 +55,7 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
 
 
 def brief_parts(reading: Reading) -> list[Part]:
-    """Show the translation and its steps, and in a line where each looked most."""
+    """Show the translation, its steps, and one line with the word that each step looked at most."""
     most = reading.attention_to_source().argmax(-1).tolist()
     looked = ", ".join(
         f"{step.expected} at {reading.source_tokens[place]}"
@@ -115,7 +115,7 @@ def tensor_parts(reading: Reading, name: str, width: int, head: int | None = Non
 
 @view(BeamPath)
 def beam_parts(path: BeamPath, width: int) -> list[Part]:
-    """Show the path through the search: its rank at each step, and the best of what was dropped."""
+    """Show the path through the search: its rank at each step, and the best candidates that were dropped."""
     header = ["step", "says", "  log p", "  sum", "rank", "other candidates (✗: dropped), their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     left = len(header) if width >= 66 else 2
@@ -150,7 +150,8 @@ def _beam_row(number: int, step: BeamStep, path: BeamPath) -> list[str]:
 
 @view(Stepwise)
 def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
-    """Show each step with a cache and without one: its rows, and how far it is from the parallel pass."""
+    """Show each step with a cache and without one: how many rows it computes, and its difference from the
+    parallel pass."""
     header = ["step", "reads", "cache: rows", "differs", "none: rows", "differs"]
     rows: list[list[Any]] = [
         [number, step.input, 1, step.cached.difference, number, step.whole.difference]
@@ -166,7 +167,7 @@ def stepwise_parts(steps: Stepwise, width: int) -> list[Part]:
 
 @view(Difference)
 def difference_parts(difference: Difference, width: int) -> list[Part]:
-    """Show two targets step by step, and where they part."""
+    """Show two targets step by step, and where they first differ."""
     parts: list[Part] = []
     for name, each in (("A", difference.ours), ("B", difference.theirs)):
         total = number_text(-sum(step.loss for step in each.steps), ".4f")

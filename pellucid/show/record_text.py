@@ -1,7 +1,7 @@
 """A tensor as matrices, and a trace as a list of tensors.
 
-A number's shade is its share: of 1 in weights and probabilities, elsewhere of the largest number without its
-sign. −∞ is hatched in a terminal, and what is exactly 0 is a bare 0.
+The shade of a number is its share: of 1 for weights and probabilities, otherwise of the largest absolute
+number. −∞ is hatched in a terminal, and an exact 0 is written as a bare 0.
 """
 
 import math
@@ -29,7 +29,8 @@ LONGEST = 16  # cells of a token
 def record_parts(
     record: Record, width: int, head: int | None = None, words: Sequence[str] = ()
 ) -> list[Part]:
-    """Describe a tensor, and show a matrix for each head, of the first sentence; `words` label axis V."""
+    """Describe a tensor, and show the matrix of each head, for the first sentence; `words` are the labels of
+    an axis V."""
     matrices, sentences = record.matrices.double(), record.axes.startswith("B") and len(record.tensor)
     heads = range(len(matrices)) if "H" in record.axes else range(0)
     if head is not None and head not in heads:
@@ -89,7 +90,7 @@ def _axis(name: str, axis: str) -> str:
 
 
 def _sides(name: str, axes: str, sides: Sequence[str]) -> str:
-    """Say what the rows and the columns are."""
+    """Say what rows and columns are."""
     asks = axes[0] == "L" and ("M" in axes or name.endswith((".queries", ".context")))
     written = [f"rows: {sides[0]}{', which asks' if asks else ''} ({axes[0]})"]
     if len(axes) > 1:
@@ -114,7 +115,7 @@ def _matrix(record: Record, matrix: Tensor, largest: float, words: Sequence[str]
 
 
 def _columns(axes: str, matrix: Tensor) -> tuple[list[int | None], str]:
-    """Choose the columns to show, with None for a gap, and say so in a sentence."""
+    """Choose the columns to show, with None for a gap, and describe the choice in a sentence."""
     count = matrix.shape[1]
     if axes.endswith("V"):
         best = {int(word) for row in matrix for word in row.argsort(descending=True, stable=True)[:BEST]}

@@ -1,6 +1,6 @@
-"""The views, which register themselves for the data that they show: import this module to have them all.
+"""Import this module to register all views.
 
-The room itself imports none of them: a command that only wraps text starts without torch.
+The room's `__init__` imports no view, so that a command that only wraps text starts without torch.
 """
 
 from pellucid.show import probe_text, reading_text, record_text, worked_text

@@ -1,7 +1,9 @@
-"""What a view shows, as data: notes and tables; and two writers, text for a terminal and HTML for a notebook.
+"""The content of a view as data (notes and tables), and two writers: text for a terminal, HTML for a
+notebook.
 
-A view is a function from data to parts. `@view(Kind)` registers it for both, so each table is described once.
-The HTML is complete in itself, without scripts, so every notebook shows it, also offline and untrusted.
+A view is a function from data to parts. `@view(Kind)` registers it for both writers, so each table is
+described once. The HTML needs no scripts and no other files, so every notebook shows it, also offline and
+untrusted.
 """
 
 import math
@@ -40,18 +42,19 @@ class Cell:
 
     @property
     def level(self) -> int:
-        """The shade as a place in PATTERNS and COLOURS."""
+        """Return the shade as an index of PATTERNS and COLOURS."""
         shade = 0.0 if self.shade is None or math.isnan(self.shade) else min(self.shade, 1.0)
         return round(shade * (len(PATTERNS) - 1))
 
     @property
     def colours(self) -> tuple[str, str]:
-        """The ink and the ground of the shade; a pair, so that dark notebooks and terminals show both."""
+        """Return the text colour and the background colour of the shade. Both are set, so that dark notebooks
+        and terminals show them too."""
         return "white" if self.level == len(COLOURS) - 1 else "black", COLOURS[self.level]
 
     @property
     def for_terminal(self) -> Text:
-        """The text with the pattern of its shade; −∞ is hatched."""
+        """Return the text with the pattern of its shade; −∞ is hatched."""
         ink, ground = self.colours
         pattern = "" if self.shade is None else "╱" if self.text == "−∞" else PATTERNS[self.level]
         return Text.assemble((visible(self.text) + pattern, f"{ink} on {ground}" if ground else self.style))
@@ -59,7 +62,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header (none where all its names are empty); the first `left` columns name the rows."""
+    """Rows under a header (no header if all its names are empty). The first `left` columns are the names of
+    the rows."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]  # cells, texts, numbers, None for nothing; tuples of these stand together
@@ -72,7 +76,7 @@ class Table:
 
     @property
     def cells(self) -> list[list[Cell]]:
-        """The rows, every text and number as a cell."""
+        """Return the rows, with every text and number as a cell."""
         forms = repeat(self.form) if isinstance(self.form, int | str) else self.form
         return [
             [
@@ -83,7 +87,7 @@ class Table:
         ]
 
     def column(self, name: str) -> list[Any]:
-        """Return what stands below a name of the header."""
+        """Return the content of the column with this name in the header."""
         return [row[list(self.header).index(name)] for row in self.rows]
 
 
@@ -100,7 +104,7 @@ View = Callable[..., list[Part]]
 
 
 def view(kind: type) -> Callable[[View], View]:
-    """Register a view of this kind of data, (data, width) -> parts, as text and as HTML."""
+    """Register a view, (data, width) -> parts, for this type of data, as text and as HTML."""
 
     def register(parts: View) -> View:
         lines.register(kind, lambda shown, width=80, **how: text_lines(parts(shown, width, **how), width))
@@ -116,7 +120,7 @@ def text_lines(parts: Sequence[Part], width: int) -> list[str]:
 
 
 def print_parts(parts: Callable[[int], Sequence[Part]]) -> None:
-    """Print the parts for the width of the terminal, with colours where it has them."""
+    """Print the parts with the width of the terminal, and with colours if the terminal has them."""
     console = Console(soft_wrap=True, highlight=False)
     with console.capture() as captured:
         for part in parts(console.width):
@@ -136,7 +140,7 @@ def _lines(part: Part, width: int) -> list[Text]:
 
 
 def _table_lines(table: Table, width: int) -> list[Text]:
-    """Align the columns; those that do not fit beside each other go into further blocks of lines."""
+    """Align the columns. Columns that do not fit side by side continue in further blocks of lines."""
     rows = [[cell.for_terminal for cell in row] for row in table.cells]
     if any(table.header):
         shaded = {place for row in table.cells for place, cell in enumerate(row) if cell.shade is not None}

@@ -1,4 +1,5 @@
-"""Worked examples: stages as matrices, claims beside what is computed, and a table of verdicts."""
+"""Worked examples as text: stages as matrices, claims beside the computed numbers, and a table of
+verdicts."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -54,8 +55,8 @@ def worked_parts(worked: WorkedExample, width: int) -> list[Part]:
 
 @view(Report)
 def report_parts(report: Report, width: int, says_first: bool = True) -> list[Part]:
-    """Show a row for each cell: claimed, from the line before, from the start, verdict, reason. Below them
-    name the first stage that goes wrong, unless finding it is an exercise."""
+    """Show a row for each cell: claimed, from the line before, from the start, verdict, reason. Then name the
+    first stage that goes wrong, unless finding it is an exercise."""
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
@@ -81,7 +82,8 @@ def verdict_table(examples: Iterable[Example]) -> list[str]:
 
 
 def first_wrong(report: Report) -> str:
-    """Name the first stage that goes wrong, a cell of it with both numbers, and why; "" where none does."""
+    """Name the first stage that goes wrong, with one of its cells, both numbers and the reason; return "" if
+    all is right."""
     cell = report.first_wrong
     if cell is None:
         return ""
@@ -109,7 +111,7 @@ def summary(report: Report) -> str:
 
 
 def show_number(value: float | None) -> str:
-    """Write a number as tables have it: 0.2120, −∞, and ? for what is not known."""
+    """Write a number as in tables: 0.2120, −∞, and ? for an unknown number."""
     if value is None or math.isnan(value):
         return "?"
     if math.isinf(value):
@@ -129,15 +131,15 @@ def _why(cell: check.Cell) -> str:
 
 
 def _judged(cell: check.Cell) -> list[str]:
-    """Write a claim with both computed numbers, the verdict and the reason."""
+    """Write a claim, both computed numbers, the verdict and the reason."""
     return [cell.written, show_number(cell.step), show_number(cell.start), cell.verdict, _why(cell)]
 
 
 def _stage(
     worked: WorkedExample, name: str, report: Report | None = None, kinds: Sequence[str] = OWN
 ) -> list[Part]:
-    """Show the line of our code, and the matrix of each head: what is given, or claims beside what is
-    computed."""
+    """Show the line of our code and the matrix of each head: the given numbers, or claims beside computed
+    ones."""
     code = None if name in worked.given else code_line(name)
     parts: list[Part] = [Note(str(code), "code")] if code else []
     record = worked[name] if name in worked else worked.given[name]
@@ -149,7 +151,7 @@ def _stage(
 
 
 def _matrix(record: Record, matrix: Tensor) -> list[Part]:
-    """Show a matrix with the words of its rows, and of its columns where these are words."""
+    """Show a matrix with the words of its rows, and of its columns if they are words."""
     if bool(matrix.isnan().all()):
         return ["not known"]
     rows = zip(record.labels(record.sides[0]), matrix, strict=True)
@@ -158,7 +160,7 @@ def _matrix(record: Record, matrix: Tensor) -> list[Part]:
 
 
 def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> list[Part]:
-    """Show the rows of a stage, with up to four lines each, and the reasons of the verdicts below."""
+    """Show the rows of a stage, up to four lines each, and below them the reasons of the verdicts."""
     name = record.name
     step, start = report.steps[name][head], report.starts[name][head]
     claims = {
@@ -185,13 +187,14 @@ def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> 
 
 
 def _titles(record: Record, count: int) -> list[str]:
-    """Return the words of the columns; none where they are dimensions."""
+    """Return the words of the columns, or none if the columns are dimensions."""
     axis = record.axes[-1]
     return record.labels(axis) if axis in "LM" and record.tensor.dim() > 1 and count > 1 else [""] * count
 
 
 def _cells(name: str, numbers: Tensor) -> list[str | Cell]:
-    """Write numbers with four decimals, shares with their shade, and what is whole everywhere without."""
+    """Write numbers with four decimals, shares with their shade, and a matrix of whole numbers without
+    decimals."""
     texts = [show_number(value) for value in numbers.tolist()]
     if name in ("mask", "ids", "one_hot"):
         return [text.removesuffix(".0000") for text in texts]
