@@ -37,14 +37,14 @@ class Transformer(Part):
     def forward(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Return the logits B L V of all positions at once (teacher forcing); source and target are ids B M and
-        B L, the masks are bool B M and B L (True = real token; None: all are)."""
+        """Return the logits B L V of all positions at once (teacher forcing), for source ids B M, target ids
+        B L, and bool masks B M and B L (True = real token; None: all are)."""
         return self.logits(self.read(source, source_mask, target, target_mask))
 
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Do the same as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
+        """Do as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
         check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
@@ -91,7 +91,7 @@ class Encoder(Part):
         self.norm = Norm(config.width) if config.norm == "first" else None
 
     def forward(self, ids: Tensor, mask: Mask, shared_embedding: nn.Embedding | None) -> Tensor:
-        """Map ids B M to vectors B M D. Inside, M is named L, because in self-attention every position asks."""
+        """Map ids B M to vectors B M D. Inside, M is named L: in self-attention, every position asks."""
         length = ids.shape[1]
         x = self.dropout(embed(self, ids, shared_embedding, slice(0, length), length))
         for layer in self.layers:
@@ -160,7 +160,7 @@ class DecoderLayer(Part):
         self.residual_3 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask, memory: Memory, past: Past) -> Tensor:
-        """Map x to x, B L D; `memory` has the keys and values of the source, `past` those of the target so far."""
+        """Map x to x, B L D; `memory` has the keys and values of the source, `past` those of the target."""
 
         def look_back(y: Tensor) -> Tensor:
             return self.self_attention(y, *past.extend(self.index, *self.self_attention.remember(y)), mask)
@@ -193,7 +193,7 @@ class Attention(Part):
         return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
 
     def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
-        """Compare the query of each position of x with the keys; return weighted sums of the values, B L D."""
+        """Compare each position's query with the keys; return weighted sums of the values, B L D."""
         queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
         keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
         context = attend(queries, keys, values, mask, self.see, self.dropout)
@@ -281,8 +281,8 @@ class Residual(Part):
 
 
 class Norm(Part):
-    """LayerNorm: normalise each position's vector to mean 0 and (biased) variance 1, then multiply by a weight
-    and add a bias (Ba et al. 2016)."""
+    """LayerNorm: normalise each position's vector to mean 0 and (biased) variance 1, then multiply by a
+    weight and add a bias (Ba et al. 2016)."""
 
     epsilon = 1e-5
 
@@ -333,7 +333,7 @@ def embed(
 def check_shapes(
     source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None
 ) -> None:
-    """Raise an error for shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
+    """Refuse shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
     if len(source) != len(target):
         raise UsageError(f"{len(source)} sources and {len(target)} targets: give a target for each source.")
     for name, mask, ids in (("source_mask", source_mask, source), ("target_mask", target_mask, target)):
@@ -391,7 +391,7 @@ def keep_or_drop(x: Tensor, rate: float) -> Tensor:
 
 @torch.no_grad()
 def initialise(model: Transformer) -> None:
-    """Initialise: Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
+    """Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "projection.weight" in name:
             parameter.normal_(0.0, model.config.width**-0.5)
