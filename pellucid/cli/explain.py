@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = [name for name in ("html", "json", "npz") if getattr(arguments, name) is not None]
     files = {name: place(getattr(arguments, name)) for name in names}
     if arguments.beside is not None and arguments.html is None:
-        raise UsageError("--beside puts another model into a page. Say with --html which file the page is.")
+        raise UsageError("--beside adds another model to a page. Name the file of the page with --html.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     for name, file in files.items():

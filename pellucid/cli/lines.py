@@ -56,7 +56,7 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
         return _columns(arguments.data, arguments.bad_utf8)
     if len(given) < 2:
         or_else = ", or --data with both sides in one file" if first == "source" else ""
-        raise UsageError(f"say what to read: --{first} and --{second}{or_else}.")
+        raise UsageError(f"give the text to read: --{first} and --{second}{or_else}.")
     names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
     texts = [_file_lines(name, arguments.bad_utf8) for name in names]
     for name, lines in zip(names, texts, strict=True):

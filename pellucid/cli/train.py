@@ -75,7 +75,7 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
     if path.exists():
         if not arguments.resume:
             raise UsageError(
-                f"{path} is there already, from an earlier run. Go on with --resume, or choose another --out."
+                f"{path} already exists, from an earlier run. Go on with --resume, or choose another --out."
             )
         return read(path, limit | {"data.train": [files]} | settings), ""
     from pellucid.learning.choosing import suited

@@ -55,7 +55,7 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
     for dotted, value in overrides.items():
         section, _, key = dotted.partition(".")
         if not key:
-            raise UsageError(f"{dotted}={value}: a setting is named section.key, as in training.steps=500.")
+            raise UsageError(f"{dotted}={value}: write section.key=value, as in training.steps=500.")
         if not isinstance(table.setdefault(section, {}), dict):
             raise UsageError(f"{where}: [{section}] must be a section.")
         table[section][key] = each_path(value, os.path.abspath) if dotted in PATHS else value

@@ -28,7 +28,7 @@ class Engine:
     def __init__(self, model: Transformer, precision: str = "int8") -> None:
         if next(model.parameters()).device.type != "cpu":
             raise UsageError(
-                f'precision = "{precision}" computes on a processor. Set device = "cpu" or another precision.'
+                f'precision = "{precision}" needs a CPU. Set device = "cpu" or another precision.'
             )
         self.config: ModelConfig = model.config
         self.precision = precision

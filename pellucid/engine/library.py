@@ -102,7 +102,7 @@ def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
         return possible[0]
     if chosen not in possible:
         raise UsageError(
-            f"{CHOICE} = {chosen!r} does not run on this processor. Set it to {', '.join(possible)} or none, "
+            f"{CHOICE} = {chosen!r} does not run on this CPU. Set it to {', '.join(possible)} or none, "
             "or leave it out."
         )
     return chosen

@@ -95,7 +95,7 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
     """Return the newest complete checkpoint, or None; warn of checkpoints that are damaged."""
     newest = next(whole_states(run_folder), None)
     if newest is None and newest_step(run_folder) is not None:
-        raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start anew with another --out.")
+        raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start a new run with another --out.")
     return newest
 
 

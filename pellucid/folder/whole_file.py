@@ -72,7 +72,7 @@ def refuse_foreign(paths: Iterable[Path]) -> None:
                 beginning = file.read(BEGINNING)
         if MARKS[path.suffix].encode() not in beginning:
             raise PellucidError(
-                f"{path} is there already, and Pellucid did not write it: it was left alone, and nothing was "
+                f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
                 "written. Move it away, or choose another folder."
             )
 
@@ -95,7 +95,7 @@ def _is_there(path: Path, content: bytes) -> bool:
         if path.is_file() and path.read_bytes() == content:
             return True
     raise PellucidError(
-        f"{path} is there already, and it is another file: it was left alone, and nothing was written. "
+        f"{path} already exists with other content: it was not changed, and nothing was written. "
         "Move it away, or choose another --out."
     )
 

@@ -77,7 +77,7 @@ class Foreign:
         if self.faults:
             faults = "".join(f"\n  - {fault}" for fault in dict.fromkeys(self.faults))
             raise PellucidError(
-                f"{self.folder}: this model cannot be taken in:{faults}\nNothing in it was executed. "
+                f"{self.folder}: this model cannot be imported:{faults}\nNothing in it was executed. "
                 "Download the folder again, or ask whoever made it."
             )
 

@@ -103,4 +103,4 @@ def _refuse_others(path: Path) -> None:
 def refuse_used(out: Path) -> None:
     """Raise an error if the place where a model is to be written is not empty."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out}: something is there already. Name a new folder.")
+        raise UsageError(f"{out}: it already exists. Name a new folder.")

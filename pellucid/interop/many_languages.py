@@ -38,7 +38,7 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
     source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
     if chosen and codes and chosen not in codes:
         names = listed([*codes], chosen)
-        raise UsageError(f"{foreign.folder}: there is no language {chosen!r} in it. Choose one of {names}.")
+        raise UsageError(f"{foreign.folder}: it has no language {chosen!r}. Choose one of {names}.")
     if codes and source not in codes:
         foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
     special = special_ids(foreign, settings, table.get("<unk>", 3))

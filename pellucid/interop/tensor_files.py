@@ -119,7 +119,7 @@ def _open_pickled(path: Path) -> TensorFile:
             return OnDisk(path, stored)
         return InMemory(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
-        raise PellucidError("it holds other things than tensors, or is damaged: not opened.") from None
+        raise PellucidError("it contains more than tensors, or is damaged: it was not opened.") from None
 
 
 def _stored(tensor: Tensor) -> Stored | None:

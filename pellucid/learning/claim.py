@@ -41,7 +41,7 @@ def refuse_taken(folder: Path) -> None:
         return
     if taken := _first_there(folder, (*WRITTEN, LOCK)):
         reason = "without a checkpoint of a training run: training would write over it"
-        raise UsageError(f"{taken} is there already, {reason}. Choose another --out.")
+        raise UsageError(f"{taken} already exists, {reason}. Choose another --out.")
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def locked(folder: Path) -> Iterator[None]:
             lock.acquire(timeout=0)
         except Timeout:
             raise PellucidError(
-                f"{folder}: another training run is at work here. Wait until it ends, or choose another "
+                f"{folder}: another training run is using this folder. Wait until it ends, or choose another "
                 "folder."
             ) from None
     try:

@@ -28,7 +28,7 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         only = "an average is written to a new folder only"
         raise UsageError(
-            f"{out} is there already, and {only}. Name the new folder first, then the checkpoints."
+            f"{out} already exists, and {only}. Name the new folder first, then the checkpoints."
         )
     loaded = [load_model(Path(folder), "cpu") for folder in checkpoints]
     for folder, each in zip(checkpoints, loaded, strict=True):

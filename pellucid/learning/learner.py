@@ -123,8 +123,8 @@ class Learner:
         shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
-                "the checkpoint is of a model of another shape, so it cannot go on. "
-                "Give [model] its old values, or start anew with another --out."
+                "the checkpoint is of a model of another shape, so the run cannot continue. "
+                "Restore the old values of [model], or start a new run with another --out."
             )
         self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
         for name, parameter in self.model.named_parameters():

@@ -26,8 +26,8 @@ def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
         shorter = max(1, max(source, target) * 3 // 4)
         raise DoesNotFit(
             f"out of memory: {failed.origins[0]} alone does not fit, with {source:,} source and {target:,} "
-            "target tokens. Free some memory, train a smaller model, or leave out such long pairs and go on: "
-            f"--resume --set data.max_length={shorter} --accept data.max_length"
+            "target tokens. Free some memory, train a smaller model, or leave out such long pairs and resume "
+            f"with --resume --set data.max_length={shorter} --accept data.max_length"
         )
     limit = _size(failed)
     return [half for part in parts for half in (halves(part) if _size(part) >= limit else [part])]

@@ -42,9 +42,9 @@ def refuse_changes(
             lines.append(f"  data {name}: SHA-256 {old} -> {new}")
     if lines:
         raise UsageError(
-            "this run was started with other settings or data, so it cannot go on bit for bit:\n"
+            "this run was started with other settings or data, so it cannot continue bit for bit:\n"
             + "\n".join(lines)
-            + "\nRestore them, start anew with another --out, or let them through: "
+            + "\nRestore them, start a new run with another --out, or accept them: "
             "--accept section.key (or --accept data)."
         )
 

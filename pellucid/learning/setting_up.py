@@ -119,8 +119,8 @@ def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
         return Position(**saved.state["position"])
     except TypeError:  # fields have other names
         raise PellucidError(
-            f"{out}/checkpoints/step-{saved.step}: another version of Pellucid wrote this state. Go on with "
-            f"that version, or begin a new run from the model: [training] start_from = {str(out)!r}"
+            f"{out}/checkpoints/step-{saved.step}: another version of Pellucid wrote this checkpoint. Resume "
+            f"with that version, or begin a new run from the model: [training] start_from = {str(out)!r}"
         ) from None
 
 

@@ -37,7 +37,7 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
         )
     if len(same) > 1:
         raise UsageError(
-            f"{word!r} stands {len(same)} times in the {side} sentence. Give one that has the word once."
+            f"{word!r} occurs {len(same)} times in the {side} sentence. Give one that has the word once."
         )
     places = _without_punctuation(plain[same[0]], tokens, wanted)
     own = [tokens[place] for place in places]

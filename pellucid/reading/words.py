@@ -74,7 +74,7 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
     tag = TAG.fullmatch(unknown[0]) if unknown else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
-            f"sentence: the tag {unknown[0]} asks for {tag[1]}, but the translation goes to {sentence.to}. A "
+            f"sentence: the tag {unknown[0]} asks for {tag[1]}, but the translation is to {sentence.to}. A "
             "tag counts only at the start of the sentence, and only if to= (--to) names no other language. "
             "Remove the tag, or remove to=."
         )
@@ -88,8 +88,8 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
         ways = [pair[1] for pair in vocabulary.languages or () if pair[0] == others[0]]
         remedy = f", or translate to {' or '.join(ways)}" if ways else ""
         raise UsageError(
-            f'sentence: this is "{others[0]}", and to "{sentence.to}" the model reads "{language}". Write it '
-            f'in "{language}"{remedy}.'
+            f'sentence: this is in "{others[0]}", but to translate to "{sentence.to}" the model needs '
+            f'"{language}". Write it in "{language}"{remedy}.'
         )
 
 

@@ -170,7 +170,7 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
     sentences, _, queries, keys = self_mask_BHLM.shape
     if queries != keys or context_BHLU.shape[::2] != (sentences, queries):
         raise UsageError(
-            'how = "mean" needs all positions of a sentence in one pass, and decoding with a cache has one: '
+            'how = "mean" needs all positions of a sentence in one pass, but decoding with a cache has one: '
             'take explanation.again(…) or a trace, or silence with "zero" or "uniform".'
         )
     return self_mask_BHLM[:, 0].diagonal(dim1=-2, dim2=-1) != -math.inf

@@ -64,8 +64,8 @@ class Trace(Records, Viewed):
             before = self._sizes.setdefault((part, axis), size)
             if before != size:
                 raise UsageError(
-                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries here and {before} in the tensors "
-                    "before it."
+                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries, and {before} in earlier "
+                    "tensors of this pass."
                 )
 
     def _make_room(self, name: str, tensor: Tensor) -> None:

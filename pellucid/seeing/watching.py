@@ -78,7 +78,7 @@ def _parts_of(model: nn.Module) -> frozenset[int]:
     parts = frozenset(id(module) for module in modules if isinstance(module, Part))
     if not parts:
         raise UsageError(
-            f"model is a {type(model).__name__}, which has no part that shows a tensor. Give a Transformer: "
+            f"model is a {type(model).__name__}, which has no part that shows tensors. Give a Transformer: "
             "of a translator, its .model."
         )
     return parts

@@ -90,9 +90,11 @@ class Vocabulary:
                 raise UsageError("the model translates to {}: say which, with {}.", names, choice)
             return offered[0] if offered else None
         if not offered:
-            raise UsageError(f"the model does not name its languages, so it takes no {to!r}. Leave it out.")
+            raise UsageError(
+                f"the model does not name its languages, so {to!r} cannot be chosen. Leave it out."
+            )
         if to not in offered:
-            raise UsageError(f"the model translates to {names}, not {to!r}. Ask for one that it knows.")
+            raise UsageError(f"the model translates to {names}, not to {to!r}. Choose one of these.")
         return to
 
     def source_language(self, to: str | None) -> str | None:

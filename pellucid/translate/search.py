@@ -221,7 +221,7 @@ def _ranked(collected: list[Found], request: Request, length: int) -> list[Found
     """Return the finished hypotheses first, then the others, each group by score; ties keep their order."""
     if not collected:
         raise PellucidError(
-            f"sentence {request.number + 1}, step {length}: no token that may come next has a probability. "
-            "Ask for another prefix or a smaller min_length, or use weights from an earlier checkpoint."
+            f"sentence {request.number + 1}, step {length}: no allowed next token has a probability above "
+            "zero. Ask for another prefix or a smaller min_length, or use weights from an earlier checkpoint."
         )
     return sorted(collected, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))

@@ -122,7 +122,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
     if start.causal and start.lengths[0] != start.lengths[1]:
         raise UsageError(
             f'mask = "causal": the scores are {start.lengths[0]}×{start.lengths[1]}. It is for '
-            "self-attention, where those who ask are those who are asked. Give an array of 0 and -inf."
+            "self-attention, where queries and keys share their positions. Give an array of 0 and -inf."
         )
     if start.causal or mask is None:
         return start
@@ -138,7 +138,7 @@ def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
     counts |= {name: len(array) for name, array in arrays.items() if array.dim() == 3}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise UsageError(f"the numbers of heads differ: {listed}. Give every head its matrix.")
+        raise UsageError(f"the numbers of heads differ: {listed}. Give one matrix for each head.")
     return next(iter(counts.values()), 1)
 
 

@@ -92,7 +92,9 @@ def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
         raise UsageError(f'{name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].') from None
     wanted = heads if "H" in STAGES[name] else 1
     if len(cells) != wanted:
-        raise UsageError(f"{name}: of {len(cells)} matrices claimed there should be {wanted}, one a head.")
+        raise UsageError(
+            f"{name}: {len(cells)} matrices are claimed, and {wanted} needed, one for each head."
+        )
     if len({len(row) for each in cells for row in each}) != 1 or len({len(each) for each in cells}) != 1:
         raise UsageError(f"{name}: the claimed rows differ in length. Write … for what is left out.")
     numbers, halves = (

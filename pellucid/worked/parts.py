@@ -100,7 +100,7 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
     inputs, has_layer = given["inputs"], "w_1" in given
     if not has_layer and given["sublayer"].shape != inputs.shape:
         sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"
-        raise UsageError(f"sublayer is {sizes}, as the inputs are: they are added.")
+        raise UsageError(f"sublayer is {sizes}, the shape of the inputs: the two are added.")
     hidden = given["w_1"].shape[1] if has_layer else 1
     config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()

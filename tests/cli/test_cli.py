@@ -61,7 +61,7 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
         ("--n-best 3", "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3"),
         ("--top-k 3", "--top-k 3 needs --sample. Set that too, or leave --top-k out."),
         ("--prefix ж", "--prefix ж contains words or characters that the vocabulary does not have"),
-        ("--to de", "the model does not name its languages, so it takes no 'de'. Leave it out."),
+        ("--to de", "the model does not name its languages, so 'de' cannot be chosen. Leave it out."),
         ("--precision int4", "--precision int4 is not one of auto, fp32, bf16, fp16, int8. Choose one"),
         ("--device cuda:99", "--device cuda:99 cannot be used: "),
     ],

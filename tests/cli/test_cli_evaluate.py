@@ -91,10 +91,10 @@ def test_score_gives_a_total_a_line(pellucid: Command, toy_model: Path, files: F
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("MODEL", "say what to read: --source and --reference, or --data with both sides in one file."),
+        ("MODEL", "give the text to read: --source and --reference, or --data with both sides in one file."),
         ("MODEL --data a.tsv --source a --reference b", "--data a.tsv holds both sides. Leave --source and "),
         ("--source a --reference b", "error: one of the arguments MODEL --hypothesis is required"),
-        ("--hypothesis a", "say what to read: --hypothesis and --reference."),
+        ("--hypothesis a", "give the text to read: --hypothesis and --reference."),
         ("MODEL --hypothesis a --reference b", "argument --hypothesis: not allowed with argument MODEL"),
     ],
 )

@@ -67,7 +67,7 @@ def test_overrides(tmp_path: Path) -> None:
     path = config_file(tmp_path, EXAMPLE)
     config = read(path, {"training.steps": 7, "model.preset": "small", "model.heads": 8})
     assert (config.training.steps, config.model.width, config.model.heads) == (7, 256, 8)
-    with pytest.raises(UsageError, match=r"steps=7: a setting is named section\.key, as in"):
+    with pytest.raises(UsageError, match=r"steps=7: write section\.key=value, as in"):
         read(path, {"steps": 7})
     with pytest.raises(UsageError, match='has no setting "step"'):
         read(path, {"training.step": 7})

@@ -40,7 +40,7 @@ def test_what_it_does_not_know_is_answered_by_words_of_the_same_language() -> No
     assert "'zebras'" in str(error.value)
     near = str(error.value).partition("Near it: ")[2].partition(".")[0].split(", ")
     assert near and all(word in phrasebook.words()["en"] for word in near)
-    with pytest.raises(UsageError, match='this is "fr", and to "es" the model reads "en"'):
+    with pytest.raises(UsageError, match='this is in "fr", but to translate to "es" the model needs "en"'):
         demo.explain("bonjour", to="es")
 
 

@@ -362,7 +362,7 @@ def test_no_kernels_are_a_line_and_a_wrong_choice_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(CHOICE, "sse9")
-    with pytest.raises(UsageError, match=r"PELLUCID_KERNELS = 'sse9' does not run on this processor\. Set"):
+    with pytest.raises(UsageError, match=r"PELLUCID_KERNELS = 'sse9' does not run on this CPU\. Set"):
         Engine(translator().model)
     monkeypatch.delenv(CHOICE)
     monkeypatch.setattr(library, "LIBRARY", tmp_path / "none.bin")

@@ -217,7 +217,7 @@ def test_a_pickle_with_code_is_refused_and_nothing_runs(
     torch.save(harm, saved)
     for content in (pickle.dumps(harm), saved.getvalue(), b"nonsense"):
         (tmp_path / "pytorch_model.bin").write_bytes(content)
-        with pytest.raises(PellucidError, match="holds other things than tensors"):
+        with pytest.raises(PellucidError, match="contains more than tensors"):
             read_foreign(open_foreign(tmp_path))
     assert not (tmp_path / "harm.txt").exists()
 
@@ -233,7 +233,7 @@ def test_a_pickle_has_tied_tensors_parts_of_tensors_and_transposed_ones(tmp_path
         assert torch.equal(file.read("part", torch.bfloat16), rows[2:].bfloat16())
         assert file.place("rows") == file.place("again") != file.place("part")
     path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(PellucidError, match="it holds other things than tensors, or is damaged"):
+    with pytest.raises(PellucidError, match="it contains more than tensors, or is damaged"):
         open_tensors(path)
 
 
@@ -252,7 +252,7 @@ def test_a_damaged_folder_is_refused_with_all_its_faults(tmp_path: Path) -> None
         import_model(tmp_path, tmp_path / "ours")
     pad = table["<pad>"]
     assert str(caught.value).split("\n") == [
-        f"{tmp_path}: this model cannot be taken in:",
+        f"{tmp_path}: this model cannot be imported:",
         "  - target.spm: cannot be read: No such file or directory.",
         "  - vocab.json: </s> has id None, but config.json says eos_token_id = 0.",
         f"  - vocab.json: <pad> has id None, but config.json says pad_token_id = {pad}.",

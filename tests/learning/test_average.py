@@ -99,7 +99,7 @@ def test_the_averages_of_python_and_of_a_run_are_the_same(run: Path, tmp_path: P
 def test_a_folder_that_is_not_empty_is_left_alone(run: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="full is there already, and an average is written to a new folder"):
+    with pytest.raises(UsageError, match="full already exists, and an average is written to a new folder"):
         package.average(tmp_path / "full", [run / "last"])
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
 

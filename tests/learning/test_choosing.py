@@ -111,7 +111,7 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(pellucid: Command, 
     assert own.training.minutes == 3 and own.data.train == ((source, target),)
     assert [Path(file).read_bytes() for file in (source, target)] == before
     again = pellucid(*command, "training.steps=4", "--out", tmp_path / "whole")
-    assert again.code == 2 and f"{tmp_path}/whole/train.toml is there already, from an earlier" in again.err
+    assert again.code == 2 and f"{tmp_path}/whole/train.toml already exists, from an earlier" in again.err
 
     parts = tmp_path / "parts"
     assert pellucid(*command, "training.steps=2", "--out", parts).code == 0

@@ -24,7 +24,7 @@ def test_whatever_has_a_run_s_name_is_left_alone(tmp_path: Path, name: str, kind
         with pytest.raises(UsageError) as error:
             next(pellucid.training(CONFIG, tmp_path / "own", resume=resume))
         assert str(error.value) == (
-            f"{tmp_path / 'own' / name} is there already, without a checkpoint of a training run: "
+            f"{tmp_path / 'own' / name} already exists, without a checkpoint of a training run: "
             "training would write over it. Choose another --out."
         )
         assert foreign.everything(tmp_path) == before
@@ -35,7 +35,7 @@ def test_a_manifest_of_something_else_makes_no_run(tmp_path: Path) -> None:
         (tmp_path / "checkpoints" / f"step-{step}").mkdir(parents=True)
         (tmp_path / "checkpoints" / f"step-{step}" / "MANIFEST.json").write_text(content)
     before = foreign.everything(tmp_path)
-    with pytest.raises(UsageError, match=r"checkpoints is there already, without a checkpoint of a training"):
+    with pytest.raises(UsageError, match=r"checkpoints already exists, without a checkpoint of a training"):
         next(pellucid.training(CONFIG, tmp_path))
     assert foreign.everything(tmp_path) == before
 

@@ -118,9 +118,9 @@ def refused(config: pellucid.Config, run: Path, accept: tuple[str, ...] = ()) ->
     with pytest.raises(UsageError) as error:
         pellucid.train(config, run, resume=True, accept=accept)
     first, *different, last = str(error.value).split("\n")
-    assert first == "this run was started with other settings or data, so it cannot go on bit for bit:"
+    assert first == "this run was started with other settings or data, so it cannot continue bit for bit:"
     assert last == (
-        "Restore them, start anew with another --out, or let them through: --accept section.key "
+        "Restore them, start a new run with another --out, or accept them: --accept section.key "
         "(or --accept data)."
     )
     return "\n".join(different)
@@ -136,7 +136,9 @@ def test_other_settings_are_refused_with_what_differs(stopped: tuple[pellucid.Co
     )
     wide = changed(config, "model", width=32, dropout=0.5)
     assert refused(wide, run, ("model.dropout",)) == "  model.width: 16 -> 32"
-    with pytest.raises(UsageError, match="the checkpoint is of a model of another shape, so it cannot go on"):
+    with pytest.raises(
+        UsageError, match="the checkpoint is of a model of another shape, so the run cannot continue"
+    ):
         pellucid.train(wide, run, resume=True, accept=("model.width", "model.dropout"))
     with pytest.raises(UsageError, match=r'accept: there is no setting "training\.peak_rat"'):
         pellucid.train(config, run, resume=True, accept=["training.peak_rat"])

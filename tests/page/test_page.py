@@ -155,7 +155,7 @@ def test_the_script_is_not_longer_than_it_may_be() -> None:
 def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["explain", "demo", "How are you", "--to", "hi", "--beside", "demo"]) == 2
     error = capsys.readouterr().err
-    assert "--beside puts another model into a page. Say with --html which file the page is." in error
+    assert "--beside adds another model to a page. Name the file of the page with --html." in error
     path = tmp_path / "two.html"
     arguments = ["explain", "demo", "How are you", "--to", "hi", "--beside", "demo", "--html", str(path)]
     assert main(arguments) == 0

@@ -98,7 +98,7 @@ def random_example(seed: int) -> Example:
         {"weights": np.abs(draw(heads, rows, columns))},
     )[seed % 4]
     if seed % 4 < 3:
-        # A causal mask is for self-attention, where those who ask are those who are asked.
+        # A causal mask is for self-attention, where queries and keys share their positions.
         given["mask"] = ("causal" if rows == columns else hidden, hidden, hidden == 0)[seed % 3]
     if seed % 5 == 0:
         next(iter(given.values())).flat[0] = math.nan

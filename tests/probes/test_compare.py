@@ -155,7 +155,7 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     "word, message",
     [
         ("cats", "'cats' is not a word of the first sentence, 'le chat est sur le tapis'. Its words: le"),
-        ("le", "'le' stands 2 times in the first sentence. Give one that has the word once."),
+        ("le", "'le' occurs 2 times in the first sentence. Give one that has the word once."),
     ],
 )
 def test_errors(word: str, message: str) -> None:

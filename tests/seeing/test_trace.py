@@ -210,7 +210,7 @@ class Shows(Part):
     [
         ([("scores_BHLM", (2, 3, 4))], "part.scores has 3 axes, (2, 3, 4), but is named with 4: BHLM."),
         ([("queries_BLK", (2, 3, 4)), ("keys_BMK", (2, 3, 5))], "part.keys: axis K (dimension of a head's "
-         "queries and keys) has 5 entries here and 4 in the tensors before it."),
+         "queries and keys) has 5 entries, and 4 in earlier tensors of this pass."),
         ([("sum_BLD", (1, 1, 1))] * 2, "part.sum was shown a second time: a trace holds one forward pass."),
     ],
 )  # fmt: skip
@@ -233,7 +233,7 @@ def test_a_watch_that_saw_nothing_is_an_error(watch: Any) -> None:
 @pytest.mark.parametrize("watch", WATCHES)
 @pytest.mark.parametrize("model,kind", [("demo", "str"), (nn.Linear(2, 2), "Linear")])
 def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -> None:
-    message = f"^model is a {kind}, which has no part that shows a tensor. Give a Transformer: of a"
+    message = f"^model is a {kind}, which has no part that shows tensors. Give a Transformer: of a"
     with pytest.raises(UsageError, match=message), watch(model):
         pass
 

@@ -102,9 +102,9 @@ def test_a_tag_in_the_text_chooses_the_language_once() -> None:
 def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
     several, one = learn(DataConfig(languages=THREE)), learn()
     for vocabulary, to, message in (
-        (several, "de", "the model translates to hi, en, es, not 'de'. Ask for one that it knows."),
+        (several, "de", "the model translates to hi, en, es, not to 'de'. Choose one of these."),
         (several, None, "the model translates to hi, en, es: say which, with to = 'hi'."),
-        (one, "de", "the model does not name its languages, so it takes no 'de'. Leave it out."),
+        (one, "de", "the model does not name its languages, so 'de' cannot be chosen. Leave it out."),
     ):
         with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
             vocabulary.encode_source("the dog", to=to)

@@ -168,7 +168,9 @@ def test_no_possible_token_is_an_error() -> None:
 
     with pytest.raises(PellucidError) as error:
         run(table, [Request(4, 6)], rules(2))
-    assert str(error.value).startswith("sentence 5, step 1: no token that may come next has a probability. ")
+    assert str(error.value).startswith(
+        "sentence 5, step 1: no allowed next token has a probability above zero. "
+    )
 
 
 def test_what_the_model_says_where_no_hypothesis_is_does_not_matter() -> None:

@@ -50,7 +50,7 @@ def test_an_unknown_language(lines: str | list[str]) -> None:
     for ask in (ours.translate, ours.stream, lambda text, to: ours.score([text], ["a"], to)):
         with pytest.raises(UsageError) as error:
             ask(lines, to="de")
-        assert str(error.value) == "the model translates to fr, es, not 'de'. Ask for one that it knows."
+        assert str(error.value) == "the model translates to fr, es, not to 'de'. Choose one of these."
 
 
 def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:

@@ -169,7 +169,11 @@ def test_the_report_is_a_table() -> None:
         ({"weights": [["0,5", "0.5"]]}, None, '"0,5" is not a number. Decimals come after a point, not'),
         ({"weights": 0.5}, None, 'weights: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].'),
         ({"weights": [["0.5", "0.5"], ["1.0"]]}, None, "rows differ in length. Write … for what is left"),
-        ({"weights": [[["0.5", "0.5"]], [["0.5", "0.5"]]]}, None, "of 2 matrices claimed there should be 1"),
+        (
+            {"weights": [[["0.5", "0.5"]], [["0.5", "0.5"]]]},
+            None,
+            "2 matrices are claimed, and 1 needed",
+        ),
         ({"weights": [["0.5", "0.5"]]}, -1, "decimals = -1 must be a whole number, 0 or more."),
     ],
 )

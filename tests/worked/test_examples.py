@@ -179,10 +179,10 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
     ("arguments", "message"),
     [
         (["004-cross"], 'no example is called "004-cross". Did you mean "004-cross-4"?'),
-        (["--verdicts", "005"], "--verdicts 005: the notes claim nothing there. Give 004."),
+        (["--verdicts", "005"], "--verdicts 005: the notes have no claims there. Give 004."),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
         (["000-masked", "--stage", "weight"], 'no tensor is called "weight". Nearest: weights'),
-        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, and nothing is claimed."),
+        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, and has no claims."),
     ],
 )
 def test_what_the_command_refuses(pellucid: Command, arguments: list[str], message: str) -> None:
@@ -272,7 +272,10 @@ def test_without_scripts_the_page_says_what_the_terminal_says(name: str, tmp_pat
 @pytest.mark.parametrize(
     ("given", "fault"),
     [
-        ({"inputs": [[1.0]], "sublayer": [[1.0, 2.0]]}, "sublayer is 1×2 and must be 1×1, as the inputs are"),
+        (
+            {"inputs": [[1.0]], "sublayer": [[1.0, 2.0]]},
+            "sublayer is 1×2 and must be 1×1, the shape of",
+        ),
         ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "the matrices do not fit together"),
         ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "the matrices do not fit together"),
     ],

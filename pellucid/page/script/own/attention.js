@@ -57,7 +57,7 @@ const headsOf = ({ arrays, heads, mask }) => {
   if (counts.some(([, count]) => count < 1)) throw new UsageError("heads must be a whole number, 1 or more.", "heads");
   if (new Set(counts.map(([, count]) => count)).size > 1) {
     const listed = counts.map((pair) => pair.join(" ")).join(", ");
-    throw new UsageError(`the numbers of heads differ: ${listed}. Give every head its matrix.`, "heads");
+    throw new UsageError(`the numbers of heads differ: ${listed}. Give one matrix for each head.`, "heads");
   }
   return counts[0]?.[1] ?? 1;
 };
@@ -110,7 +110,7 @@ const divisorOf = (scale, { ready, arrays, heads }) => {
 const readMask = (mask, given) => {
   const { rows, columns, causal } = given;
   if (causal && rows !== columns) {
-    const why = "It is for self-attention, where those who ask are those who are asked. Give an array of 0 and -inf.";
+    const why = "It is for self-attention, where queries and keys share their positions. Give an array of 0 and -inf.";
     throw new UsageError(`mask = "causal": the scores are ${rows}×${columns}. ${why}`, "mask");
   }
   if (causal) return;

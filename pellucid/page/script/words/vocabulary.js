@@ -122,7 +122,7 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
   if (!other) return "";
   const ways = vocabulary.languages.filter(([source]) => source === other).map(([, target]) => target);
   const remedy = ways.length ? `, or translate to ${ways.join(" or ")}` : "";
-  return `sentence: this is "${other}", and to "${to}" the model reads "${from}". Write it in "${from}"${remedy}.`;
+  return `sentence: this is in "${other}", but to translate to "${to}" the model needs "${from}". Write it in "${from}"${remedy}.`;
 };
 
 /** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
