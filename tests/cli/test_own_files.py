@@ -94,5 +94,5 @@ def test_nor_when_only_the_last_of_its_names_is_taken(
     words = (mirror if word == "MIRROR" else word for word in VERBS[verb][0])
     outcome = pellucid(*words, "--out", tmp_path / "mine")
     assert outcome.code == 1
-    assert f"{tmp_path / 'mine' / name} already exists, and it is another file" in outcome.err
+    assert f"{tmp_path / 'mine' / name} already exists with other content" in outcome.err
     assert foreign.everything(tmp_path / "mine") == before

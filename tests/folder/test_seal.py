@@ -161,7 +161,7 @@ def test_new_files_are_all_written_or_none(tmp_path: Path) -> None:
     foreign.put(tmp_path / "there" / "c", "link")
     before = foreign.everything(tmp_path)
     for name in "bc":
-        with pytest.raises(PellucidError, match=f"there/{name} already exists, and it is another"):
+        with pytest.raises(PellucidError, match=f"there/{name} already exists with other content"):
             write_new(tmp_path / "there", {"a": b"1", name: b"2"})
         assert foreign.everything(tmp_path) == before
     for other in "bc":

@@ -95,7 +95,7 @@ def test_what_marian_cannot_express_is_refused(tmp_path: Path) -> None:
         export("huggingface", loaded(prepared), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(UsageError, match="something already exists"):
+    with pytest.raises(UsageError, match="it already exists"):
         export("huggingface", loaded(translator), tmp_path / "out")
 
 

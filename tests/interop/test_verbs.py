@@ -90,7 +90,7 @@ def test_what_cannot_be_imported_is_refused_in_plain_words(
     said = pellucid("import", theirs[0], tmp_path / "out", "--from", "spa_Latn")
     if theirs[1]:
         names = "eng_Latn, fra_Latn, hin_Deva"
-        assert f"there is no language 'spa_Latn' in it. Choose one of {names}." in said.err
+        assert f"it has no language 'spa_Latn'. Choose one of {names}." in said.err
     else:
         assert said.code == 2 and "one source language, so 'spa_Latn' cannot be chosen" in said.err
     assert not (tmp_path / "out").exists() and (tmp_path / "mine" / "notes.txt").read_text() == "mine"

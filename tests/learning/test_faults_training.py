@@ -132,7 +132,7 @@ def test_a_second_trainer_is_refused(tmp_path: Path) -> None:
     next(first)
     before = (tmp_path / "run" / "metrics.jsonl").read_text()
     for resume in (False, True):
-        refusal = f"{tmp_path / 'run'}: another training run is at work here. "
+        refusal = f"{tmp_path / 'run'}: another training run is using this folder. "
         assert str(failing(config, tmp_path / "run", resume=resume)).startswith(refusal)
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == before
     assert len(list(first)) == 5

@@ -72,7 +72,7 @@ def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of
     with lock(tmp_path / "run"):
         files = contents(model)
         outcome = pellucid("set", model, "translation.beam=1")
-        assert outcome.code == 1 and "another training run is at work" in outcome.err
+        assert outcome.code == 1 and "another training run is using" in outcome.err
         assert contents(model) == files
     assert pellucid("set", model, "translation.beam=1").code == 0
     assert load(model).config.translation.beam == 1

@@ -108,7 +108,7 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
     ):
         with pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
             vocabulary.encode_source("the dog", to=to)
-    with pytest.raises(UsageError, match="not 'de'"):
+    with pytest.raises(UsageError, match="not to 'de'"):
         several.direction(">>de<< the")
     many = replace(several, languages=tuple(("en", f"{letter}_Latn") for letter in string.ascii_lowercase))
     with pytest.raises(UsageError, match=r"^the model translates to z_Latn, .* and 6 more, not 'z'\."):
