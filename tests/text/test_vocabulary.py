@@ -111,7 +111,7 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
     with pytest.raises(UsageError, match="not to 'de'"):
         several.direction(">>de<< the")
     many = replace(several, languages=tuple(("en", f"{letter}_Latn") for letter in string.ascii_lowercase))
-    with pytest.raises(UsageError, match=r"^the model translates to z_Latn, .* and 6 more, not 'z'\."):
+    with pytest.raises(UsageError, match=r"^the model translates to z_Latn, .* and 6 more, not to 'z'\."):
         many.target_language("z")
     with pytest.raises(UsageError, match=r"^the model translates to a_Latn, .* and 6 more: say which, with"):
         many.target_language()
