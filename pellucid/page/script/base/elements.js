@@ -23,10 +23,10 @@ const filled = (made, tag, rest) => {
   return made;
 };
 
-/** Children as one list, without those that are left out: null, false, nothing. */
+/** The children as one list, without null, false and undefined. */
 const shownOf = (children) => [children].flat(Infinity).filter((child) => (child ?? false) !== false);
 
-/** A button: what stands on it, what it does, its attributes; {pressed: true or false} where it stays down. */
+/** A button: its label, its action, its attributes; {pressed: true or false} makes it a toggle. */
 export const button = (label, click, { pressed = null, ...properties } = {}) =>
   element("button", { click, "aria-pressed": pressed === null ? null : String(pressed), ...properties }, label);
 
@@ -43,7 +43,7 @@ export const choiceButton = ({ label, key, chosen, choose, says = null, reason =
     "aria-disabled": reason ? "true" : null,
   });
 
-/** A table: its caption, its heading, its rows and its last row. A row is a list of cells, or the <tr> itself. */
+/** A table with a caption, a heading, rows and a last row. A row is a list of cells, or a <tr>. */
 export const tableOf = (name, { caption = null, heading, rows, last = null }) =>
   element("table", { class: name }, [
     caption && element("caption", caption),
@@ -61,7 +61,7 @@ export const rowHead = (...children) => element("th", { scope: "row" }, children
 export const words = (text, properties = {}) =>
   element("bdi", { title: meaningOf(text) && text, ...properties }, tokenName(text));
 
-/** A token that is spoken of in a sentence, set apart from it. */
+/** A token inside a sentence, set apart from the words around it. */
 export const chip = (text) => words(text, { class: "chip" });
 
 /** Captions have letters above and below the line, which the table of tensors writes as <sup> and <sub>: as nodes;
@@ -75,27 +75,27 @@ export const withScripts = (text) =>
       return tag ? element(tag, inside) : part;
     });
 
-/** The same words without their markup, for what is read aloud or copied. */
+/** The same words without markup, to be read aloud or copied. */
 export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").replace(/<\/?su[bp]>/g, "");
 
-/** The keys of the keyboard that go to the one before and to the next. */
+/** The two keys of the keyboard that go back and forward. */
 export const keysOf = (before, next) => [element("kbd", before), " ", element("kbd", next)];
 
-/** A share of 1 as a bar; the number stands beside it. */
+/** A share of 1 as a bar; its number is shown beside it. */
 export const shareBar = (share) =>
   element("span.share-bar", { "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 
-/** Draw in a place; what had the focus has it again, known by its data-key. */
+/** Draw in a place, and give the focus back to the element with the same data-key. */
 export const keepFocus = (place, draw) => {
   const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   draw();
   if (key) keyed(place, "key", key)?.focus({ preventScroll: true });
 };
 
-/** New children for a place. */
+/** Replace the children of a place. */
 export const redraw = (place, ...children) => keepFocus(place, () => place.replaceChildren(...shownOf(children)));
 
-/** The element in a place whose data-… attribute of this name has this value, whatever characters it has. */
+/** Find the element in a place whose data-… attribute has this value; the value may have any characters. */
 export const keyed = (place, name, value) =>
   [...place.querySelectorAll(`[data-${name}]`)].find((each) => each.dataset[name] === value);
 
@@ -114,7 +114,7 @@ export const fill = async (place, making) => {
 
 export const found = (id) => document.getElementById(id);
 
-/** Put a text into the live region, which screen readers read aloud; the same text twice is read twice. */
+/** Put a text into the live region, which screen readers read aloud; a repeated text is read again. */
 export const say = (text) => {
   const place = found("said");
   if (place) place.textContent = place.textContent === text ? `${text}\u00a0` : text;

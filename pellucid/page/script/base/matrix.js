@@ -17,7 +17,7 @@ export class Matrix {
     return this.data.subarray(row * this.columns, (row + 1) * this.columns);
   }
 
-  /** Each number as f makes it of the number, its row and its column. */
+  /** Apply f to each number, its row and its column. */
   map(f) {
     const made = new Matrix(this.rows, this.columns);
     for (let place = 0, row = 0; row < this.rows; row++) {
@@ -55,21 +55,21 @@ export class Matrix {
     return new Matrix(this.columns, this.rows).map((_, row, column) => this.at(column, row));
   }
 
-  /** The columns cut into `parts` matrices of equal width. */
+  /** Split the columns into `parts` matrices of equal width. */
   split(parts) {
     const width = this.columns / parts;
     const slice = (part) => new Matrix(this.rows, width).map((_, row, column) => this.at(row, part * width + column));
     return Array.from({ length: parts }, (_, part) => slice(part));
   }
 
-  /** The opposite: matrices side by side. */
+  /** Join matrices side by side: the opposite of `split`. */
   static besideEachOther(parts) {
     const width = parts[0].columns;
     const made = new Matrix(parts[0].rows, width * parts.length);
     return made.map((_, row, column) => parts[Math.floor(column / width)].at(row, column % width));
   }
 
-  /** Other rows under these. */
+  /** Add the rows of another matrix below. */
   above(other) {
     const made = new Matrix(this.rows + other.rows, this.columns);
     made.data.set(this.data);

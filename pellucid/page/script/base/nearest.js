@@ -1,6 +1,6 @@
-// Which of the known words are near one.
+// Find the known words that are most similar to a word.
 
-/** At most `count` of the known words with a likeness of at least `cutoff`, 0 to 1, the most alike first. */
+/** At most `count` known words with a similarity of at least `cutoff`, from 0 to 1, most similar first. */
 export const closeMatches = (word, known, count, cutoff) =>
   [...new Set(known)]
     .map((each) => [likeness(each, word), each])
@@ -9,7 +9,7 @@ export const closeMatches = (word, known, count, cutoff) =>
     .slice(0, count)
     .map(([, each]) => each);
 
-/** The letters that two words share, in whatever order, of all their letters; an equal beginning breaks ties. */
+/** The share of letters that two words have in common, in any order; an equal beginning breaks ties. */
 const likeness = (one, other) => {
   const left = [...other];
   let [shared, alike] = [0, 0];

@@ -10,7 +10,7 @@
 export const makeTensor = (axes, shape, data = new Float32Array(sizeOfShape(shape))) => ({ axes, shape, data });
 export const sizeOfShape = (shape) => shape.reduce((size, length) => size * length, 1);
 
-/** The axes of one matrix of a tensor: of its rows, and of its columns where it has any. */
+/** The axes of one matrix of a tensor: of its rows and, if there are columns, of its columns. */
 export const axesOfMatrix = (axes) => [...axes].filter((axis) => !"BH".includes(axis));
 
 /** A tensor as one matrix, of its first sentence and of one head. Without a second axis (a mean for each position) it
@@ -34,7 +34,7 @@ export const columnOfPanel = ({ rows, at }, column) => Array.from({ length: rows
 
 export const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
-/** The places of the highest numbers, the best first; of equals, the earlier. */
+/** The indices of the largest numbers, largest first; ties keep their order. */
 export const bestPlaces = (numbers, count) =>
   Array.from(numbers.keys())
     .sort((one, other) => numbers[other] - numbers[one] || one - other)
@@ -66,7 +66,7 @@ export const largestCell = (panels, isMeant = () => true) => {
 /** All heads of a tensor, each as a panel. */
 export const panelsOf = (tensor) => Array.from({ length: headsOfTensor(tensor) }, (_, head) => panelOf(tensor, head));
 
-/** How far apart two numbers are; equal ones, infinities too, not at all. */
+/** The absolute difference of two numbers; 0 for equal infinities. */
 export const apart = (x, y) => (x === y ? 0 : Math.abs(x - y));
 
 /** The mean of a tensor's heads, as a panel. */
@@ -83,13 +83,13 @@ export const fourDecimals = (x) => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
   if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
   const size = Math.abs(x) * 10000;
-  const isExact = Number.isInteger(Math.abs(x) * 32); // as every number is that lies between two such
+  const isExact = Number.isInteger(Math.abs(x) * 32); // a larger number has no digits after the point
   const tied = isExact && size % 1 === 0.5 && Math.floor(size) % 2 === 0;
   const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
   return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
 };
 
-/** How many there are, as one says it: "1.4 million", "312,400". */
+/** A count for people to read: "1.4 million", "312,400". */
 export const countInWords = (count) =>
   count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 

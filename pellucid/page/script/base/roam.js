@@ -28,7 +28,7 @@ export const roam = (place) => {
 const roamed = new WeakSet(); // places that listen already: what stands in them may be drawn again
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The nearest button in a direction; what lies beside the way counts as further. */
+/** The nearest button in a direction; a button off to the side counts as further away. */
 const nearestButton = (from, buttons, [right, down]) => {
   const start = from.getBoundingClientRect();
   const farness = (button) => {

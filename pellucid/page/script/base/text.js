@@ -1,9 +1,9 @@
-// Text as it can be shown, and things made once.
+// Text that is safe to show, and values that are computed once.
 
-/** Control characters and half pairs cannot be seen: a � stands for each. */
+/** Replace control characters and lone surrogates, which cannot be seen, with �. */
 export const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 
-/** What a map has under a key; made where it has nothing yet. */
+/** The value of a key in a map; made and stored first if it is missing. */
 export const madeOnce = (map, key, make) => {
   if (!map.has(key)) map.set(key, make());
   return map.get(key);

@@ -1,16 +1,16 @@
-// What tokens and languages are called. Capitals are special tokens, as notes write START.
+// The names of tokens and languages. Special tokens are in capitals, as notes write START.
 
 import { visibleText } from "./text.js";
 
 const MEANINGS = { "<s>": "START", "</s>": "END", "<pad>": "PAD", "<unk>": "UNKNOWN" };
 
-/** A token as one reads it: of a special one its meaning. */
+/** A token for people to read; a special token as its meaning. */
 export const tokenName = (text) => meaningOf(text) ?? visibleText(text);
 
 /** The same in plain text: “like”. */
 export const quoted = (text) => `“${tokenName(text)}”`;
 
-/** What a special token means; undefined of a word. */
+/** The meaning of a special token; undefined for a word. */
 export const meaningOf = (text) => {
   const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
   if (language) return `to ${languageName(language)}`;

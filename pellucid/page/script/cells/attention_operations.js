@@ -11,17 +11,17 @@ import { inSum, productTerms, softmaxMaking, sumOfTerms } from "./terms.js";
 
 export const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
 
-/** The number of each operand in the cell's place; of one that is a column, in its row. */
+/** The number of each operand at the cell's position; for an operand with one column, in the cell's row. */
 export const numbersHere = ({ of, row, column }) =>
   of.map(({ panel }) => panel.at(row, Math.min(column, panel.columns - 1)));
 
-/** A cell of which the page has the number alone, because it does not have this parameter. */
+/** A cell that cannot be computed again, because the page does not contain this parameter. */
 export const notCarried = (name, { before = "", after = "" } = {}) => ({
   missing: true,
   note: `${before}The model has more parameters than a page can carry, so ${name} is not here: this is the number that the pass recorded${after}.`,
 });
 
-/** A cell of x · W + b; where the page has no weights, its shapes, and why. */
+/** A cell of x · W + b; if the page has no weights, its shapes and the reason. */
 export const linearCell = (cell) => {
   const { run, row, column, tensor, panel, labels, caption, product } = cell;
   if (!product) return sliceOfHead(cell);
@@ -41,7 +41,7 @@ export const linearCell = (cell) => {
   const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : read;
   const left = { symbol, role: x.caption.role, label: labels.rows[row], scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
-  // The state_dict keeps a matrix out × in: what is a column on paper is a row of it.
+  // The state_dict stores a matrix as out × in: a column on paper is a row there.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
   return {
     equation: caption.equation.replace("Y", read).replace(bias ? "" : / \+ b<su[bp]>.<\/su[bp]>/, ""),
@@ -53,7 +53,7 @@ export const linearCell = (cell) => {
   };
 };
 
-/** Without a W (a worked example may leave it out) a head takes its slice of the columns. */
+/** Without a W (a worked example may leave it out), a head takes its slice of the columns. */
 const sliceOfHead = ({ name, head, row, column, panel, of }) => {
   const [x] = of;
   const from = head * panel.columns + column;
@@ -106,7 +106,7 @@ export const scaleCell = (cell) => {
   };
 };
 
-/** What divides the scores, and how one writes it. */
+/** The number that divides the scores, and how to write it. */
 export const divisorOfRun = ({ config, switches }, path) => {
   if (config.divisor) return { divisor: config.divisor, words: plainNumber(config.divisor) }; // a worked example's
   if (switches?.scale === false && isMeant(switches, path)) return { divisor: 1, words: "1" };
@@ -145,7 +145,7 @@ export const softmaxCell = (cell) => {
   return { ...making, strips: softmaxStrips(making.terms, scores, column) };
 };
 
-/** Of a big vocabulary the page has the best words, and the logarithm of the sum over all. */
+/** For a large vocabulary, the page has the best words, and the logarithm of the sum over all words. */
 const keptShareCell = (cell) => {
   const { row, column, labels } = cell;
   const { kept } = cell.tensor;

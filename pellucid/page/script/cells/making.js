@@ -13,7 +13,7 @@ import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
 
-/** How the cell at this row and column of a tensor (of one head, where it has several) was made. */
+/** How the cell at this row and column of a tensor (for several heads, of one head) was computed. */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const cell = await cellOfTensor(run, { name, head, row, column });
   const recorded = cell.panel.at(row, column);
@@ -21,7 +21,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const { equation, reading, by } = cell.caption;
   const given = { equation: "given", note: "This matrix is what the example starts from." };
   const made = origin === "given" ? given : OPERATIONS[by](cell);
-  // What is made of numbers that nobody knows is not shown as if they were known.
+  // A result of unknown numbers is not shown as if they were known.
   const isUnknown = [recorded, made.total, ...(made.terms ?? []).map(({ value }) => value)].some(Number.isNaN);
   const known = isUnknown ? { missing: true, note: "What it is made of is not known." } : made;
   const making = { equation, note: reading, strips: [], terms: [], headings: [], total: recorded, ...known };
@@ -35,7 +35,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   };
 };
 
-/** What an operation reads: the cell's place, the words along its axes, and the tensors that it is made of. */
+/** The input of an operation: the cell's position, the words along its axes, and the tensors that it reads. */
 const cellOfTensor = async (run, place) => {
   const { name, head, row } = place;
   const operandOf = async (each) => {

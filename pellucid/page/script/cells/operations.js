@@ -104,7 +104,7 @@ const lookupCell = (cell) => {
   };
 };
 
-/** The ids that a stack read; undefined where the page does not know them. */
+/** The ids that a stack read; undefined if the page does not have them. */
 export const idsOfStack = (run, stack) => (stack === "encoder" ? run.sourceIds : run.targetIds);
 
 const sinusoidsCell = ({ row, column, panel }) => {

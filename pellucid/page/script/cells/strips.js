@@ -5,7 +5,7 @@ import { element, withScripts, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
 
-/** The row and the column of a sum of products, and these one by one. */
+/** The row and the column of a sum of products, and the products one by one. */
 export const productStrips = (terms, left, right, role) => {
   const products = terms.filter(({ numbers }) => numbers[0] !== null); // not the bias
   const values = products.map(({ value }) => value);
@@ -16,7 +16,7 @@ export const productStrips = (terms, left, right, role) => {
   ];
 };
 
-/** A row of scores, its powers, and the weights that come of them; one of these is the chosen cell. */
+/** A row of scores, its exponentials, and the resulting weights; one of the weights is the chosen cell. */
 export const softmaxStrips = (terms, scores, chosen) => {
   const strip = (label, numbers) => ({ sign: "→", label, role: "w", numbers, scale: scaleOf("weights") });
   const [powers, shares] = [terms.map(({ value }) => value), terms.map(({ after }) => after)];
@@ -27,7 +27,7 @@ export const softmaxStrips = (terms, scores, chosen) => {
   ];
 };
 
-/** The strips of a making; null where it has none, or a number of them is not known. */
+/** The strips of a making; null if there are none, or if one of their numbers is unknown. */
 export const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];

@@ -1,9 +1,9 @@
-// What a cell is added up from: products one by one, or the powers of a softmax, step by step.
+// The terms that a cell is the sum of: products one by one, or the exponentials of a softmax, step by step.
 
 import { fourDecimals } from "../base/numbers.js";
 import { softmaxOf } from "../model/model.js";
 
-/** What two rows of numbers give, multiplied one by one. */
+/** The products of two rows of numbers, one by one. */
 export const productTerms = (labels, left, right) =>
   left.map((number, place) => ({
     label: labels[place],
@@ -14,7 +14,7 @@ export const productTerms = (labels, left, right) =>
 export const sumOfTerms = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
 export const inSum = (number) => fourDecimals(number).replace(/^[-−].*/, "($&)");
 
-/** "0.2000·0.1000 + 0.4000·0.2000 + …": the sum as one writes it; the middle of a long one left out. */
+/** "0.2000·0.1000 + 0.4000·0.2000 + …": the sum as text; the middle of a long sum is left out. */
 export const sumInWords = (terms, headings) => {
   const written = terms.map(({ numbers, value }) => {
     const factors = numbers.filter((number) => number !== null);
@@ -23,7 +23,7 @@ export const sumInWords = (terms, headings) => {
   return (written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written).join(" + ");
 };
 
-/** How one share of a softmax was made. With `best`, only that many words are terms, with the chosen one and the rest. */
+/** How one share of a softmax was computed. With `best`, the terms are that many words, the chosen one, and the rest. */
 export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
   const { most, sum, powers, shares } = softmaxOf(numbers);
   const terms = numbers.map((x, place) => ({

@@ -1,9 +1,9 @@
-// A cell in words: its place, its number, for the eye and for the ear.
+// A cell in words: its position and its number, to be read or heard.
 
 import { chip, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 
-/** The words for a cell's place, its tokens set apart: “gustan” asks, “like” is attended to. */
+/** A cell's position in words, with its tokens set apart: “gustan” asks, “like” is attended to. */
 export const cellPlace = (matrix, row, column) => {
   const right = matrix.pick ? matrix.pick(row, column).label : matrix.columns[column];
   const left = [matrix.rowWord, matrix.rowWord ? " " : "", chip(matrix.rows[row])];
@@ -16,7 +16,7 @@ export const cellPlace = (matrix, row, column) => {
   ];
 };
 
-/** The place and the number in plain text, for what is read aloud. */
+/** The position and the number in plain text, to be read aloud. */
 export const cellInWords = (matrix, row, column) => {
   const place = cellPlace(matrix, row, column).map((part) => part.textContent ?? part);
   const number = ` ${fourDecimals(matrix.panel.at(row, column))}`;

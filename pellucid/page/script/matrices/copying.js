@@ -3,7 +3,7 @@
 import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
-/** A fold with the table, which is filled when it is opened. */
+/** A folded table, which is filled when it is opened. */
 export const twinOfMatrix = (title, spec) => {
   const fold = element("details.twin", element("summary", "As a plain table, all digits"));
   fold.fill = () => fold.children[1] ?? fold.append(element("div.table-scroll", twinTable(title, spec)));
@@ -23,7 +23,7 @@ const twinTable = (title, { panel, rows, columns, pick }) =>
     ]),
   });
 
-/** On paper the table stands with all its digits; folds that were closed are closed again afterwards. */
+/** In print, the table is shown with all its digits; afterwards, tables that were folded are folded again. */
 addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details:is(.names, .twin):not([open])")) {
     fold.fill?.();

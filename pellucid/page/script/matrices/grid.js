@@ -68,7 +68,7 @@ const placeFrame = (whole, frame, drawn, { rows, columns }, area) => {
   });
 };
 
-/** The cell that a key goes to, [row, column]. */
+/** The cell that a key moves to, [row, column]. */
 const cellOfKey = ({ key, ctrlKey }, { row, column }, { rows, columns }) =>
   ({
     ArrowLeft: [row, column - 1],

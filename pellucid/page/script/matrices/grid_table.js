@@ -49,7 +49,7 @@ export const tableOfCells = (matrix) => {
   return { ...cells, element: table, show };
 };
 
-/** The cells as elements, of which the chosen one is the stop of the Tab key. */
+/** The cells as elements; the Tab key stops at the chosen one. */
 const cellElements = (matrix) => {
   const cells = matrix.rows.map((_, row) => matrix.columns.map((_, column) => cellElement(matrix, row, column)));
   let chosen = null;
@@ -75,7 +75,7 @@ const cellElements = (matrix) => {
   return { inRow: (row) => cells[row], show, boxOf, cellAt };
 };
 
-/** The cells as one picture, in colour only: moving costs no painting, and what is chosen is said. */
+/** The cells as one picture, in colour only: a move needs no painting, and the chosen cell is read aloud. */
 const paintedCells = (matrix) => {
   const { title, panel, width, height } = matrix;
   const canvas = picture(matrix, { "aria-hidden": "true" });
@@ -114,7 +114,7 @@ const paintedCells = (matrix) => {
   return { inRow: (row) => row === 0 && whole, show, boxOf, cellAt };
 };
 
-/** A row with what is told of it in time, "new", "cached", … Of rows that are low, some have their label. */
+/** A row, with its state in time ("new", "cached", …). If rows are low, only some have a label. */
 const rowOfCells = (matrix, row, cells) => {
   const told = matrix.rowState[row];
   const isShown = matrix.numbers || row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
@@ -128,13 +128,13 @@ const rowOfCells = (matrix, row, cells) => {
   ]);
 };
 
-/** Return n where every nth label has room; of numbers every 8th, 16th, … is shown. */
+/** The n for which every nth label has room; numbers are shown at every 8th, 16th, … place. */
 const labelsEvery = (size, room, areTokens) => {
   const every = Math.ceil(room / size);
   return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
 };
 
-/** The heading of a row or a column; without a label, as of a mean, it is no heading. */
+/** The heading of a row or a column; without a label (as for a mean), an empty cell. */
 const headingOf = (scope, label, told = null) => {
   const role = { col: "columnheader", row: "rowheader" }[scope];
   return label === "" ? element("td", told) : element("th", { scope, role }, words(label), told);

@@ -1,4 +1,4 @@
-// Numbers as a picture: each cell in its hue, as opaque as its number is large.
+// Numbers as a picture: each cell in one hue, more opaque for a larger number.
 
 import { element } from "../base/elements.js";
 import { depthOf } from "./scales.js";

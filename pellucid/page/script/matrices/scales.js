@@ -12,7 +12,7 @@ export const kindOfNumbers = (name) => {
   return last === "weights" || last === "probabilities" ? "weights" : "numbers";
 };
 
-/** The scale for these numbers: {kind, most}; of several tensors that are shown side by side, give all. */
+/** The scale for these numbers: {kind, most}; give all tensors that are shown side by side. */
 export const scaleOf = (kind, ...tensors) => {
   if (kind !== "numbers") return { kind, most: 1 };
   let most = 0;
@@ -47,7 +47,7 @@ export const shadesOf = (scale) => {
   return [plainNumber(parts[0] * most), " ", shades, " ", plainNumber(most)];
 };
 
-/** Attributes that give an element its shade. */
+/** The attributes that give an element its shade. */
 export const shadeOf = (depth) => {
   if (depth === null) return { class: "hatched" };
   if (Number.isNaN(depth)) return { class: "unknown" };
@@ -57,7 +57,7 @@ export const shadeOf = (depth) => {
 /** A round number as people write it: 0.5, 20, 3000. */
 export const plainNumber = (value) => String(Number(value.toPrecision(6)));
 
-/** The scale of a tensor's colours. With switches on it is the run's without them: the same shade stays the same number. */
+/** The scale of a tensor's colours. Switches do not change it, so that a shade always means the same number. */
 export const scaleOfTensor = async (run, name, tensor, other) => {
   const before = await run.unswitched?.get(name);
   const shown = before ? [before] : [tensor, other].filter(Boolean);

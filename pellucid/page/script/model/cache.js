@@ -1,4 +1,4 @@
-// What decoding remembers, as pellucid/cache.py has it: nothing before the first step, and so nothing in training.
+// What decoding remembers, as in pellucid/cache.py: nothing before the first step, so nothing in training.
 
 /** Who may look at whom. allowed: true where a key is a real token (null: all are). firstQuery: the position of the
  *  first query if the mask is causal, else null: a query may look at keys up to and including its own position. */
@@ -7,7 +7,7 @@ export class Mask {
     Object.assign(this, { allowed, firstQuery });
   }
 
-  /** What is added to a score: 0 where the query may look, −∞ where not. */
+  /** The number to add to a score: 0 where the query may look, −∞ where not. */
   added(query, key) {
     const isReal = this.allowed === null || this.allowed[key];
     const isPast = this.firstQuery === null || key <= this.firstQuery + query;
@@ -39,7 +39,7 @@ export class GrowingPast {
     return new Mask(null, this.position);
   }
 
-  /** Another past that begins with this one: what beam search does when a hypothesis goes on in two ways. */
+  /** A copy of this past, for beam search when a hypothesis continues in two ways. */
   copy() {
     return new GrowingPast([...this.pairs]);
   }

@@ -24,7 +24,7 @@ export class Transformer {
 
   // The stacks (section 3.1)
 
-  /** Ids -> what leaves the encoder's stack. sourceMask: true at real tokens. */
+  /** Map ids to the output of the encoder's stack. sourceMask: true at real tokens. */
   encode(ids, sourceMask) {
     const mask = new Mask(sourceMask);
     let x = this.embed("encoder", ids, 0);
@@ -86,12 +86,12 @@ export class Transformer {
 
   // Attention: MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2)
 
-  /** The keys and values of what is attended to, for each head. */
+  /** The keys and values of the positions to attend to, for each head. */
   keysAndValues(path, y) {
     return { keys: this.split(this.project(`${path}.key`, y)), values: this.split(this.project(`${path}.value`, y)) };
   }
 
-  /** Each position of x asks the keys, with its query, and gets a weighted sum of the values. */
+  /** Compare each position's query with the keys; return weighted sums of the values. */
   attention(path, x, remembered, mask) {
     const queries = this.see(path, "queries", "BHLK", this.split(this.project(`${path}.query`, x)));
     const keys = this.see(path, "keys", "BHMK", remembered.keys);
@@ -101,7 +101,7 @@ export class Transformer {
     return this.see(path, "output", "BLD", this.project(`${path}.output`, concatenated));
   }
 
-  /** One slice of the columns for each head. */
+  /** Split the columns into one slice for each head. */
   split(x) {
     return x.split(this.config.heads);
   }

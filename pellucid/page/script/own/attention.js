@@ -32,7 +32,7 @@ export const givenAttention = (asked) => {
   return { ...given, last: output ? "output" : values ? "concatenated" : "weights", run: runOf(given) };
 };
 
-/** The same for all heads, where there is one alone. */
+/** A list with one entry for each head; a single entry is repeated. */
 const forEachHead = (array, { heads }) => (array.length === 1 ? Array(heads).fill(array[0]) : array);
 
 const runOf = (given) => (model) => {
@@ -45,7 +45,7 @@ const runOf = (given) => (model) => {
   if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
 };
 
-/** The number of heads, on which all that has a matrix for each of them agrees. */
+/** The number of heads; all arguments with a matrix for each head must agree. */
 const headsOf = ({ arrays, heads, mask }) => {
   const counts = heads === undefined ? [] : [["heads", heads]];
   for (const [name, array] of Object.entries({ ...arrays, mask })) {
@@ -78,7 +78,7 @@ const project = (name, { arrays, heads, ready }) => {
   ready[name] = made.length === 1 ? made[0].split(heads) : made;
 };
 
-/** a · b; throws where the product does not exist. */
+/** a · b; throws if the shapes cannot be multiplied. */
 export const product = (result, left, a, right, b, place = right) => {
   if (a.columns === b.rows) return a.times(b);
   const turned = a.columns === b.columns && right.startsWith("w_");
@@ -88,13 +88,13 @@ export const product = (result, left, a, right, b, place = right) => {
   throw new UsageError(`${result}: ${left} · ${right} is ${sizes}: ${why}`, place);
 };
 
-/** Throws where a matrix has not this size. */
+/** Throws if a matrix does not have this size. */
 export const checkSize = (name, { size }, rows, columns) => {
   if (size === `${rows}×${columns}`) return;
   throw new UsageError(`${name} is ${size} and must be ${rows}×${columns}, to fit what it meets.`, name);
 };
 
-/** What divides the scores; null where nothing does. Without queries there is no d_k. */
+/** The number that divides the scores, or null. Without queries there is no d_k. */
 const divisorOf = (scale, { ready, arrays, heads }) => {
   const width = ready.queries?.[0].columns;
   const model = arrays.inputs?.[0].columns ?? width * heads;
@@ -106,7 +106,7 @@ const divisorOf = (scale, { ready, arrays, heads }) => {
   throw new UsageError("scale must be a number above 0: it divides the scores.", "scale");
 };
 
-/** A causal mask, or one of one's own: 0 or below, a matrix for each head or one for all. */
+/** A causal mask, or the reader's own: numbers 0 or below, a matrix for each head or one for all. */
 const readMask = (mask, given) => {
   const { rows, columns, causal } = given;
   if (causal && rows !== columns) {

@@ -3,10 +3,10 @@
 
 import { EMPTY_FORM, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
 
-/** The texts of the form by the names of its fields. */
+/** The texts of the form, by field name. */
 export const textsOf = (fields) => Object.fromEntries(new FormData(fields));
 
-/** Put texts into the form; a field that has none is empty. */
+/** Put texts into the form; a field without a text becomes empty. */
 export const fillFields = (fields, form) => {
   const texts = { ...EMPTY_FORM, ...form };
   for (const field of fields.elements) if (field.name) field.value = texts[field.name] ?? "";
@@ -14,7 +14,7 @@ export const fillFields = (fields, form) => {
   showFields(fields);
 };
 
-/** Show the fields that the way to begin has use for, each matrix as high as its text. */
+/** Show the fields that the chosen start uses; each field of a matrix is as high as its text. */
 export const showFields = (fields) => {
   const { start } = textsOf(fields);
   const claims = stagesOfStart(start).map((name) => `claims.${name}`);
@@ -25,7 +25,7 @@ export const showFields = (fields) => {
     written.rows = Math.min(16, Math.max(written.value ? 2 : 1, written.value.split("\n").length));
 };
 
-/** Says at a field what is wrong with it; without an error, takes what was said away. */
+/** Show an error at its field; without an error, remove the old message. */
 export const showFieldError = (fields, error) => {
   for (const place of fields.querySelectorAll(".own-error")) {
     const field = place.closest("[data-field]");

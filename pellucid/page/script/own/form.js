@@ -5,13 +5,13 @@ import { page } from "../base/page.js";
 import { UsageError, typedMatrix } from "./typed_matrix.js";
 import { stageNames } from "./worked.js";
 
-/** A form before anything is typed. */
+/** An empty form. */
 export const EMPTY_FORM = { name: "", start: "inputs", masking: "none", scaling: "sqrt_dk", scaled: "false" };
 
-/** The ways to begin, each with the fields that it has. What is typed in the others is kept, and not used. */
+/** The possible starts, each with its fields. Text in other fields is kept, but not used. */
 export const startsOfForm = () => page.header.own.starts;
 
-/** The stages that come of a way to begin: about these something may be claimed. */
+/** The stages that follow from a start; claims can be made about them. */
 export const stagesOfStart = (start) => {
   const { parts = [""] } = startsOfForm()[start];
   return stageNames().filter((name) =>
@@ -19,11 +19,11 @@ export const stagesOfStart = (start) => {
   );
 };
 
-/** The settings that a way to begin has, an attention's where it names none. */
+/** The settings of a start; if it names none, those of an attention. */
 export const settingsOfStart = (start) =>
   startsOfForm()[start].settings ?? ["mask", "scale", "heads", "tokens", "memory_tokens"];
 
-/** The table that a form stands for, as in an example's file; throws for what cannot be read, naming the field. */
+/** The form as a table, as in an example's file; throws an error with the field's name for text that cannot be read. */
 export const tableOfForm = (form) => {
   const { fields, needs = [] } = startsOfForm()[form.start];
   const table = {
@@ -53,7 +53,7 @@ const wholeNumber = (form, name) => {
   throw new UsageError(`${name} must be a whole number.`, name);
 };
 
-/** Words apart by spaces; by commas or tabs, where there are any. */
+/** Words separated by commas or tabs if there are any, else by spaces. */
 const wordsTyped = (form, name) => {
   const text = form[name]?.trim();
   return text ? text.split(/[\t,\n]/.test(text) ? /\s*[\t,\n]\s*/ : /\s+/) : null;
@@ -76,11 +76,11 @@ const SETTINGS = {
   memory_tokens: wordsTyped,
 };
 
-/** A form as part of an address: what is empty is left out. */
+/** A form as part of an address, without empty fields. */
 export const formIntoAddress = (form) =>
   JSON.stringify(Object.fromEntries(Object.entries(form).filter(([, typed]) => typed)));
 
-/** The form that an address carries, null where it carries none: addresses come from anywhere, so only texts count. */
+/** The form in an address, or null. Addresses can come from anywhere, so only texts are accepted. */
 export const formFromAddress = (text) => {
   try {
     const texts = Object.entries(JSON.parse(text)).filter(([, value]) => typeof value === "string");

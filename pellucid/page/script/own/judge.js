@@ -9,7 +9,7 @@ import { numbersTyped, runStages, stageAxes, stageNames } from "./worked.js";
 
 const FROM_THE_START = "right from the start, though not from the line before";
 
-/** Every claimed cell with its verdict, and every stage from the claimed line before and from the start. */
+/** Every claimed cell with its verdict, and every stage, computed from the claimed line before and from the start. */
 export const checkClaims = (worked, claimed, decimals = null) => {
   const { given } = worked;
   const names = stageNames().filter((name) => claimed[name]);
@@ -37,7 +37,7 @@ const readClaim = (name, matrix, heads, decimals) => {
   return { name, numbers: numbersTyped(matrix), cells };
 };
 
-/** Give each cell of a claim its verdict, with the numbers that it is judged by, and why, where that is known. */
+/** Give each cell of a claim its verdict, with the computed numbers and, if it is known, the reason. */
 const judgeClaim = (given, claim, used, step, start) => {
   const { numbers, cells } = claim;
   for (const cell of cells) if (Number.isNaN(cell.half)) settleDigits(cell, [step, start], numbers);
@@ -53,7 +53,7 @@ const judgeClaim = (given, claim, used, step, start) => {
   }
 };
 
-/** A whole number is accepted where the computed number is whole; else it must say to how many digits it was rounded. */
+/** Accept a whole number if the computed number is whole; otherwise its number of digits must be known. */
 const settleDigits = (cell, computed, numbers) => {
   const { name, head, row, column, written } = cell;
   const there = computed.filter((stage) => stage && sameSizes(stage, numbers));
@@ -65,7 +65,7 @@ const settleDigits = (cell, computed, numbers) => {
   cell.half = 0.5;
 };
 
-/** All stages as computed and as used from there on: claims are used always, or only where nothing is known. */
+/** All stages, as computed and as later stages use them: claims replace all numbers, or only unknown ones. */
 const followClaims = (given, claims, always) => {
   const [computed, used] = [{}, {}];
   runStages(given, (name, heads) => {
@@ -89,19 +89,19 @@ const verdictOf = (cell) => {
 const holds = ({ number, half }, computed) =>
   number === computed || (Number.isFinite(number) && Math.abs(number - computed) <= half + EXACT);
 
-/** How many cells, of one stage or of all, have a verdict. */
+/** How many cells, of one stage or of all, have this verdict. */
 export const countOf = ({ cells }, verdict, name = null) =>
   cells.filter((cell) => cell.verdict === verdict && (name === null || cell.name === name)).length;
 
 const SIDES = ["row", "column"];
 
-/** What a row or a column of a stage is called: its token where these are given, else its number. */
+/** The name of a row or a column of a stage: its token if tokens are given, else its number. */
 export const labelOf = (report, name, side, place) => {
   const axis = axesOfMatrix(stageAxes()[name])[SIDES.indexOf(side)];
   return report.tokens[axis]?.[place] ?? String(place);
 };
 
-/** The first stage that goes wrong, a cell of it with its numbers, and what was done instead; "" where none does. */
+/** The first stage that goes wrong, with a cell, its numbers and what was done instead; "" if all is right. */
 export const firstWrong = (report) => {
   const cell = report.cells.find(({ verdict }) => verdict === "wrong");
   if (!cell) return "";
@@ -119,7 +119,7 @@ export const firstWrong = (report) => {
   return `${stage}. ${capitalised(places.join(", "))} ${claims}.`;
 };
 
-/** 0.2120, −∞, ? for what is not known; small and large numbers with three digits. */
+/** 0.2120, −∞, ? for an unknown number; very small and large numbers with three digits. */
 export const shownNumber = (value) => {
   const isPlain = value === 0 || !Number.isFinite(value) || (Math.abs(value) >= 5e-4 && Math.abs(value) < 1e6);
   return (isPlain ? fourDecimals(value) : String(Number(value.toPrecision(3)))).replaceAll("-", "−");

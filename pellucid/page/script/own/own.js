@@ -1,4 +1,4 @@
-// One's own matrices: a form, and at once what comes of it. Nothing that was typed is lost, whatever is wrong.
+// The reader's own matrices: a form with immediate results. Nothing that was typed is lost, whatever is wrong.
 
 import { redraw } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -28,7 +28,7 @@ export const startOwnForm = (place, { carried = "", remember }) => {
   return workOut(own);
 };
 
-/** What comes of a change in the form, soon. A way to begin that lacks what it needs begins with an example. */
+/** Update after a change in the form. A start without the matrices that it needs gets those of an example. */
 const changed = (own, { name, value }) => {
   const form = textsOf(own.fields);
   const lacks = name === "start" && startsOfForm()[value].needs?.some((each) => !form[each].trim());
@@ -42,7 +42,7 @@ const changed = (own, { name, value }) => {
   return undefined;
 };
 
-/** Put other texts into the form; those before stay within reach. */
+/** Put other texts into the form; the earlier ones can be restored. */
 const replaceForm = (own, form) => {
   own.before.push(own.form);
   fillFields(own.fields, form);
@@ -54,7 +54,7 @@ const goBack = (own) => {
   return workOut(own);
 };
 
-/** Computes everything from what is typed; where that cannot be, says why, and leaves what was there. */
+/** Compute everything from the typed text; if that fails, say why and leave the old results. */
 const workOut = async (own) => {
   const form = textsOf(own.fields);
   if (own.form) own.remember(formIntoAddress(form));
@@ -76,7 +76,7 @@ const workOut = async (own) => {
   }
 };
 
-/** The verdict, or what is wrong with the form; it is read aloud where it is another one. */
+/** Show the verdict, or the error of the form; read it aloud if it has changed. */
 const tellVerdict = (own, { verdict, text }) => {
   own.results.classList.toggle("is-old", verdict === "fault");
   if (own.verdict.dataset.text === text) return;

@@ -5,7 +5,7 @@ import { Matrix } from "../base/matrix.js";
 import { checkSize, product } from "./attention.js";
 import { UsageError } from "./typed_matrix.js";
 
-/** A feed-forward, with Add & Norm around it where its norm is given; or Add & Norm of a sublayer's output. */
+/** A feed-forward network, with Add & Norm if a norm is given; or Add & Norm of a sublayer's output. */
 export const givenLayer = (asked) => {
   const arrays = { ...asked.arrays };
   const [x] = arrays.inputs;
@@ -30,7 +30,7 @@ export const givenLayer = (asked) => {
   return { arrays, heads: 1, rows: x.rows, columns: x.rows, ready: {}, config: { activation: "relu" }, run };
 };
 
-/** Rows of the embedding matrix, and positions. Where a vocabulary is named, only the rows of these ids are given. */
+/** Rows of the embedding matrix, and positions. If a vocabulary size is given, only the rows of these ids are. */
 export const givenEmbedding = ({ arrays, vocabulary, scaled }) => {
   const ids = arrays.ids.flatMap(({ data }) => [...data]);
   const [rows] = arrays.w_embedding;

@@ -25,12 +25,12 @@ export const verdictSentence = (report) => {
   return { verdict: "not derivable", text: isUnknown ? unknown : "Nothing is wrong that can be derived." };
 };
 
-/** Put everything about a worked example into its place; `example` is the one that it is, if it is one. */
+/** Show everything about a worked example; `example` is the known example that it equals, if any. */
 export const drawOwnResults = async (example, worked, report, results) => {
   const run = runOfWorked(worked, example?.name ?? "", report.shown);
   const place = element("div.own-plates");
   const wrong = report.cells.find(({ verdict }) => verdict === "wrong")?.name;
-  // First, because matrices are as large as their place has room.
+  // First, because the size of matrices depends on the room in their place.
   redraw(
     results,
     place,
@@ -40,7 +40,7 @@ export const drawOwnResults = async (example, worked, report, results) => {
   await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? first, row: null, column: null });
 };
 
-/** The stages of a head; each button says what is claimed about its stage. */
+/** The stages of a head; each button shows the verdicts on its stage. */
 const drawOwnStages = async (shown, chosen) => {
   const { run, report, place } = shown;
   const select = (changes) => drawOwnStages(shown, { ...chosen, ...changes });
@@ -78,7 +78,7 @@ const claimArticle = (example, report, { name, numbers, cells }) => {
   ]);
 };
 
-/** The claimed numbers, and in each that is not right what is computed instead. */
+/** The claimed numbers and, beside each one that is not right, the computed number. */
 const claimTable = (report, name, { rows, columns }, cells) => {
   const labels = (side, count) => numbered(count).map((place) => words(labelOf(report, name, side, place)));
   const table = tableOf("verdicts", {
@@ -102,7 +102,7 @@ const claimCell = ({ verdict, written, why, step, start }) => {
   ]);
 };
 
-/** The reasons that are known, each with the rows that it is about. */
+/** The known reasons, each with its rows. */
 const reasonList = (report, name, cells) => {
   const reasons = [...new Set(cells.map(({ why }) => why))].filter(Boolean);
   const items = reasons.map((why) => {

@@ -11,7 +11,7 @@ const ENOUGH = 4; // claimed cells that convince where a slip shows in a single 
 
 const PROJECTED = ["queries", "keys", "values"]; // which have the same slips
 
-/** "dividing by d_k gives this": the known slips that give a claim, if there are one or two; else "". */
+/** "dividing by d_k gives this": the known slips that give a claim if there are one or two, else "". */
 export const slipThatGives = (given, claim, lines, right) => {
   const { name } = claim;
   const isProjected = PROJECTED.includes(name);
@@ -27,7 +27,7 @@ export const slipThatGives = (given, claim, lines, right) => {
   return found.length === 1 || found.length === 2 ? `${found.join(" or ")} gives this` : "";
 };
 
-/** The matrices, a list of heads each, and the numbers that a formula may name. */
+/** The matrices (each a list of heads) and the numbers that a formula may use. */
 const namesForSlips = ({ arrays, heads, divisor }, lines) => {
   const names = { heads, ...arrays, ...lines };
   const width = lines.queries?.[0].columns;
@@ -37,7 +37,7 @@ const namesForSlips = ({ arrays, heads, divisor }, lines) => {
   return names;
 };
 
-/** Whether a formula gives every claimed cell, and enough of them are not right. */
+/** Whether a formula gives every claimed cell, and enough of the cells are wrong. */
 const givesClaim = (formula, names, claim, right) => {
   const numbers = computeFormula(formula, names);
   if (!numbers || !sameSizes(numbers, claim.numbers)) return false;
@@ -66,7 +66,7 @@ const computeFormula = (formula, names) => {
 
 const eachCell = (f) => (heads) => heads.map((matrix) => matrix.map(f));
 
-/** `heads` matrices, each number as f gives it of its head, row and column. */
+/** Make `heads` matrices; f gives each number from its head, row and column. */
 const layOut = (heads, rows, columns, f) =>
   Array.from({ length: heads }, (_, head) => new Matrix(rows, columns).map((_, row, column) => f(head, row, column)));
 

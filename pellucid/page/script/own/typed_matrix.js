@@ -14,7 +14,7 @@ const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", "", "nan"];
 const SEPARATORS = /\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/;
 const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of which only the shape is known
 
-/** Rows of cells as written ("0.40"), or a list of such matrices; null where nothing is typed. */
+/** Rows of cells as written ("0.40"), or a list of such matrices; null if nothing is typed. */
 export const typedMatrix = (text, place) => {
   const typed = text.replace(/^[ \r\n]+|[ \r\n]+$/g, ""); // a tab at the end leaves a cell out
   if (!typed) return null;
@@ -39,14 +39,14 @@ export const typedMatrix = (text, place) => {
   return filled.length > 1 ? filled : filled[0];
 };
 
-/** Lists with brackets as lines: an inner list is a row, and between matrices stands an empty line. */
+/** Lists with brackets as lines: an inner list is a row, and an empty line separates matrices. */
 const linesOfList = (text) =>
   text
     .replace(/[\s,]+/g, " ")
     .replace(/[;\]]\s*/g, "\n") // [1 2; 3 4], as in MATLAB
     .replaceAll("[", "");
 
-/** The row that a line is; many rows, where it says that of these only the shape is known. */
+/** The row of a line; or several unknown rows, if the line only gives a shape. */
 const rowsOfLine = (line) => {
   const elided = ELIDED.exec(line.trim());
   if (elided) return Array.from({ length: Number(elided[1]) }, () => Array(Number(elided[2])).fill("…"));
@@ -56,7 +56,7 @@ const rowsOfLine = (line) => {
   return [plain.map((cell) => (LEFT_OUT.includes(cell) ? "…" : cell))];
 };
 
-/** Every row as long as the first, every cell a number: or an error that says where it is not. */
+/** Check that every row is as long as the first, and every cell a number; the error names the place. */
 const checkRows = (matrix, place, which) => {
   matrix.forEach((row, r) => {
     row.forEach((cell, c) => {

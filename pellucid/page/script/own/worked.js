@@ -42,7 +42,7 @@ const givenBy = ({ arrays }) => {
   return "sublayer" in arrays || "w_1" in arrays ? givenLayer : givenAttention;
 };
 
-/** A table with numbers for its texts. */
+/** A table with its texts read as numbers. */
 const readTable = ({ given, mask = "none", scale = "sqrt_dk", ...others }) => ({
   ...others,
   scale,
@@ -71,7 +71,7 @@ const parametersOf = (arrays) => {
   return parameters;
 };
 
-/** All stages; `see` is shown each of them, a list of heads, and returns what the next stages use. */
+/** Compute all stages; `see` gets each stage (a list of heads) and returns what the next stages use. */
 export const runStages = ({ config, heads, parameters, ready, entry, last, run }, see) => {
   const names = stageNames();
   const isReached = (name) =>
@@ -96,7 +96,7 @@ export const runStages = ({ config, heads, parameters, ready, entry, last, run }
 export const stageAxes = () => page.header.own.stages;
 export const stageNames = () => Object.keys(stageAxes());
 
-/** The words along L and M, where they are given; in self-attention they are the same. */
+/** The words along L and M, if they are given; in self-attention they are the same. */
 const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns }) => {
   const same = !others && !arrays.memory && rows === columns ? tokens : others;
   const check = (place, words, length) => {
@@ -107,7 +107,7 @@ const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns 
   return { L: check("tokens", tokens, rows), M: check("memory_tokens", same, columns) };
 };
 
-/** What a stage is made of, as the header has it of a model: [names of stages and inputs, names of parameters]. */
+/** What a stage is computed from, as in the header of a model: [stages and inputs, parameters], by name. */
 export const madeOfStage = (name, arrays) => {
   const { of, weights } = captionOfTensor(name);
   const meant = {
@@ -124,7 +124,7 @@ export const madeOfStage = (name, arrays) => {
 
 const GIVEN_AXES = { inputs: "BLD", sublayer: "BLD", memory: "BMD" }; // of what the stages show beside each other
 
-/** A worked example as a run, so that the stages show it as they show a translation. */
+/** A worked example as a run, so that it is shown like a translation. */
 export const runOfWorked = ({ given, stages }, title, shown = stages) => {
   const { arrays, parameters, config, divisor, tokens, ids } = given;
   const inputs = Object.keys(GIVEN_AXES).filter((name) => arrays[name]);

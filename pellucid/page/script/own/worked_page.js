@@ -1,4 +1,4 @@
-// The page of a worked example comes alive: its form is filled, and what comes of it stands above.
+// The page of a worked example: fill its form, and show the results above.
 
 import { found } from "../base/elements.js";
 import { page } from "../base/page.js";

@@ -28,7 +28,7 @@ export const explainText = async (text, to, target = null, model = page.runs[0].
   return computedRun(model, sentence);
 };
 
-/** The same sentence and target with switches in effect. */
+/** The same sentence and target, with switches. */
 export const switchedRun = async (run, switches) => {
   const reason = cannotSwitch(run, switches);
   if (reason) throw new Error(reason);
@@ -88,7 +88,7 @@ export const tensorOfHeads = (axes, heads, Numbers) => {
   return makeTensor(axes, [...shape, ...ends], data);
 };
 
-/** What went in at each position, what was expected, and what the model held probable. */
+/** The input, the expected token and the model's probabilities at each position. */
 const stepsOf = (model, sentence, target, tensors) => {
   const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
   const size = logits.shape[2];

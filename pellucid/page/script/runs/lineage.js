@@ -1,6 +1,6 @@
-// What a tensor is made of. The header has it of each model; pellucid/reading/tensors.py wrote it from its table.
+// What a tensor is computed from: in the header for each model, written by pellucid/reading/tensors.py.
 
-/** {of: names of tensors, parameters: names}; nothing for what is given. */
+/** {of: names of tensors, parameters: names}; both empty for given numbers. */
 export const madeOf = (run, name) => {
   const [of, parameters] = run.model.made_of[name] ?? [[], []];
   return { of, parameters };

@@ -8,13 +8,13 @@ export const splitName = (name) => {
   return { path: at < 0 ? "" : name.slice(0, at), last: name.slice(at + 1) };
 };
 
-/** "decoder" of all that belongs to it. */
+/** The stack of a name: "encoder" or "decoder". */
 export const stackOf = (name) => name.split(".")[0];
 
-/** What a block is, whichever layer it is in: "cross_attention"; of a layer its number. */
+/** The kind of a block in any layer: "cross_attention"; for a layer, its number. */
 export const kindOf = (block) => block.split(".").at(-1);
 
-/** The name beside another one in the same part. */
+/** The name of another tensor in the same part. */
 export const sibling = (name, last) => (name.includes(".") ? `${splitName(name).path}.${last}` : last);
 
 /** The block that a tensor belongs to: the part of a layer, or what comes before, between and after the layers. */
@@ -53,7 +53,7 @@ export const isAttention = (block) => block.endsWith("_attention");
 export const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
 export const attentionsOf = (run) => blocksOf(run).filter(isAttention);
 
-/** The block above: a part's layer, a layer's model. */
+/** The enclosing block: the layer of a part, the model of a layer. */
 export const blockAbove = (block) => (block !== layerOf(block) ? layerOf(block) : "");
 
 const TITLES = {
@@ -66,14 +66,14 @@ const TITLES = {
   feed_forward: "Feed-forward",
 };
 
-/** What a block is called: "Cross-attention". */
+/** The title of a block: "Cross-attention". */
 export const titleOf = (block) => {
   if (block === layerOf(block)) return `Layer ${kindOf(block)}`;
   if (isDecoderSelf(block)) return "Masked self-attention";
   return TITLES[block] ?? TITLES[kindOf(block)] ?? "Add & Norm";
 };
 
-/** The same with its place: "decoder, layer 0: cross-attention". */
+/** The title with its place: "decoder, layer 0: cross-attention". */
 export const fullTitleOf = (block) => {
   const [stack, layer, title] = [stackOf(block), layerOf(block), titleOf(block).toLowerCase()];
   if (block === "encoder.output" || block === "decoder.word") return title;

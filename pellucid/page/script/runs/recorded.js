@@ -50,10 +50,10 @@ const recordedRun = (recorded) => {
   });
 };
 
-/** A number of a step; JSON has none for what is infinite or no number, so these are words in it. */
+/** A number of a step; infinities and NaN are words, because JSON has no such numbers. */
 const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
-/** How a tensor is made of others, in float32. */
+/** How a tensor is computed from others, in float32. */
 const HOW = {
   same: (x) => x,
   plus: (x, y) => x.map((value, place) => value + y[place % y.length]), // positions are the same for every sentence
@@ -79,7 +79,7 @@ const readerOf = (tensors, model) => {
   return { shapes: tensors, get, origin: () => "recorded" };
 };
 
-/** What is in a block of the page, an ArrayBuffer; a block is unpacked once. */
+/** The content of a block of the page, an ArrayBuffer; each block is unpacked once. */
 const openBlock = (name) =>
   madeOnce(openedBlocks, name, () => unpack(document.getElementById(`block-${name}`).textContent));
 
@@ -96,7 +96,7 @@ const numbersIn = (buffer, { offset, type = "float32" }, count) => {
   return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
 };
 
-/** The number that 16 bits mean: a sign, five bits of exponent, ten of fraction. */
+/** The number of 16 bits: a sign, five bits of exponent, ten of fraction. */
 const widened = (bits) => {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;

@@ -1,4 +1,4 @@
-// Runs: a pass through the model, with every tensor by its name. What the page shows, it asks a run for.
+// Runs: a pass through the model, with every tensor by name. Everything that the page shows comes from a run.
 
 import { closeMatches } from "../base/nearest.js";
 import { bestPlaces } from "../base/numbers.js";
@@ -12,7 +12,7 @@ import { capitalised } from "../base/text.js";
  *    computes: boolean, get: (name: string) => Promise<Tensor>, origin: (name: string) => string,
  *    labels: (name: string, axis: string) => string[], parameter: (name: string) => Tensor }} Run */
 
-/** What tensors of the same kind have in common: "attention.weights", "residual.sum". */
+/** The kind of a tensor by its name: "attention.weights", "residual.sum". */
 const kindOfTensor = (name) => {
   if (!name.includes(".")) return `attention.${name}`; // a stage of a worked example
   const [part, last] = name.split(".").slice(-2);

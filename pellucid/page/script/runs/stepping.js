@@ -10,7 +10,7 @@ import { seeSwitched } from "./switches.js";
 
 const madeOfRuns = new WeakMap();
 
-/** What is made of a run, once. */
+/** What is computed once from a run. */
 const onceOfRun = (run, key, make) => {
   const made = madeOnce(madeOfRuns, run, () => new Map());
   return madeOnce(made, key, make);
@@ -49,7 +49,7 @@ export const comparedInTime = (run, cached) =>
     return most;
   });
 
-/** How far a step's rows, of which the last is new, are from the same rows of the whole. */
+/** The largest difference of a step's rows, the last of which is new, from the same rows of the whole pass. */
 const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
   for (let head = 0; head < headsOfTensor(part); head++) {
@@ -78,7 +78,7 @@ const decodedUntil = (run, t, cached) => {
   return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t), whole: run };
 };
 
-/** A run as step t has it: of the target, rows and columns of words already said. */
+/** A run as it is at step t: for the target, only rows and columns of words already said. */
 export const runUntil = (run, t) => (run.target.length <= t ? run : onceOfRun(run, `until ${t}`, () => cutAt(run, t)));
 
 const cutAt = (run, t) => {

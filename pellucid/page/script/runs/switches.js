@@ -14,7 +14,7 @@ export const UNSWITCHED = {
   head: null,
 };
 
-/** A `see` for the model with which the switches take effect. */
+/** A `see` for the model that applies the switches. */
 export const seeSwitched = (model, switches) => {
   const kept = new Map(); // tensors of this pass that a later edit puts in another's place
   return (path, name, axes, value) => {

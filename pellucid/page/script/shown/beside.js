@@ -8,7 +8,7 @@ import { NO_SENTENCE, setState, state } from "../view/state.js";
 import { runInTime, runSwitched } from "../view/view.js";
 import { stepsTable } from "./sentence.js";
 
-/** The run that stands beside the present one; null where none was asked for. */
+/** The run that is shown beside the present one, or null. */
 export const besideOf = async (before) => {
   if (state.beside === "before") return before;
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
@@ -43,7 +43,7 @@ export const choiceOfRuns = () => {
 
 const runName = (at) => page.runs[at].name || ["the first", "the other"][at] || `number ${at + 1}`;
 
-/** Both runs' words and probabilities, word by word; null where nothing stands beside. */
+/** The words and probabilities of both runs, word by word; null if there is only one run. */
 export const besideCards = (run, beside) => {
   if (!beside) return null;
   const names = () => [state.run, otherRun()].map((at) => capitalised(runName(at)));

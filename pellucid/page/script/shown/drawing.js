@@ -16,7 +16,7 @@ import { MOST_LINES } from "./strands.js";
 
 const COMPACT = 3; // more layers than this stand as one row each
 
-/** The model of a run as an element; `.appear()` is to be called once it stands in the page. */
+/** The model of a run as an element; call its `.appear()` when it is in the page. */
 export const modelOf = async (run) => {
   const [shares, memory] = [await alignmentOf(run), await run.get("encoder.output")];
   const isCompact = ["encoder", "decoder"].some((stack) => layersOf(run, stack).length > COMPACT);
@@ -49,7 +49,7 @@ export const modelOf = async (run) => {
   return model;
 };
 
-/** Who looks at whom in each self-attention: the mean of its heads; none of a sentence that is too long to draw. */
+/** Who looks at whom in each self-attention, as the mean of its heads; none if the sentence is too long to draw. */
 const weightsToDraw = async (run) => {
   const looks = {};
   if (Math.max(run.source.length, run.target.length) > MOST_LINES) return looks;
@@ -93,7 +93,7 @@ export const openingButton = (block, kind, children, { key = block, ...propertie
 
 const blockButton = (block, kind) => openingButton(block, `block ${kind}`, element("span", titleOf(block)));
 
-/** A row of tokens, each over or under the line of its vector. */
+/** A row of tokens, each above or below the line of its vector. */
 const tokenRow = (side, says, tokens) =>
   element(
     "div.token-row",
@@ -103,7 +103,7 @@ const tokenRow = (side, says, tokens) =>
 
 const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
 
-/** Make a row of tokens fit where a token is wider than its place: smaller, or written upwards. */
+/** Make a row of tokens fit if a token is wider than its place: smaller, or written upwards. */
 const fitTokens = (model) => {
   for (const row of model.querySelectorAll(".token-row")) {
     const room = row.clientWidth / row.children.length - 8; // less the edge of a button
@@ -120,7 +120,7 @@ const targetToken = (text, place) =>
 /** A token, which may be cut short. */
 const tokenText = (text) => words(text, { title: visibleText(text), class: meaningOf(text) && "special" });
 
-/** The word that a position says, with its probability: a button that makes it the current position. */
+/** The word that a position predicts, with its probability: a button that makes it the current position. */
 const saidToken = ({ input, expected, predicted, probability }, place) => {
   const content = [tokenText(expected), element("span.probability", probability.toFixed(2)), shareBar(probability)];
   return button(content, () => setState({ position: place }), {

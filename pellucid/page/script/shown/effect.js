@@ -1,4 +1,4 @@
-// What a switch changed, in words and numbers: each sentence is made from the two runs, before and after.
+// What a switch changed, in words and numbers: each sentence is computed from the runs before and after.
 
 import { button, chip, element, found, say } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
@@ -6,7 +6,7 @@ import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/p
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
 
-/** What the switches changed; null where none is switched. */
+/** A sentence on what the switches changed; null if there are none. */
 export const effectOf = async (run, before, reason) => {
   const reset = button("Reset", resetSwitches, { "data-key": "effect-reset" });
   if (reason) {
@@ -60,7 +60,7 @@ const leakSentence = (run, leak) => {
   ];
 };
 
-/** A click to the cell that leaks most; where none does, to all positions at once, as in training. */
+/** A button to the cell that leaks most; if none leaks, to all positions at once, as in training. */
 const seeLeak = (leak) => {
   const { part, head, row, column } = leak ?? {};
   const [label, changes] = leak
@@ -69,7 +69,7 @@ const seeLeak = (leak) => {
   return button(label, () => setState(changes), { class: "primary", "data-key": "see-leak" });
 };
 
-/** How sharp the weights become when scores are not made smaller: the one that changes most. */
+/** How sharp the weights become without the division of the scores: the weight that changes most. */
 const scaleSentence = async (run, before, where) => {
   const part = where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find(isDecoderSelf));
   const [was, now] = await Promise.all([before, run].map(async (each) => panelsOf(await each.get(`${part}.weights`))));
@@ -91,7 +91,7 @@ const residualSentence = (where) =>
     ? `Without the residual connection of ${fullTitleOf(where)}, only what its part computed goes on.`
     : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
 
-/** Who gives the two pad tokens most of its attention, over all that look at the source. */
+/** The position that gives the two pad tokens most of its attention, among all that look at the source. */
 const paddingSentence = async (run, padding) => {
   const given = ({ rows, columns, at }) => {
     const lastTwo = (row) => at(row, columns - 1) + at(row, columns - 2);
@@ -113,14 +113,14 @@ const paddingSentence = async (run, padding) => {
 const silentSentence = (part, heads) =>
   `Head${heads.length > 1 ? "s" : ""} ${heads.join(", ")} of ${fullTitleOf(part)} add${heads.length > 1 ? "" : "s"} nothing.`;
 
-/** What became of the probability of the word that is expected here. */
+/** The probability of the expected word, before and after. */
 const hereSentence = (run, before) => {
   const at = Math.min(state.position, run.expected.length - 1);
   const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
   return ["The probability of ", chip(run.expected[at]), ` goes from ${was} to ${now}.`];
 };
 
-/** Which expected word's probability changed most, and how many words the model would say otherwise. */
+/** The expected word whose probability changed most, and the number of words that the model would now change. */
 const changeSentence = (run, before) => {
   const changes = run.steps.map((step, at) => Math.abs(step.probability - before.steps[at].probability));
   const [most] = bestPlaces(changes, 1);

@@ -46,7 +46,7 @@ const stepLayer = (by) => {
   changeLayer(next);
 };
 
-/** After a change of level, move the focus into the new level. */
+/** After a change of level, move the focus to the new level. */
 export const focusLevel = (left) => {
   const stage = found("stage");
   const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);

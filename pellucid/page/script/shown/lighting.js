@@ -22,13 +22,13 @@ export const lightDrawing = (drawing) => {
   watchSize.observe(drawing.model);
 };
 
-// What is measured is drawn again in another layout: of another window, of paper.
+// Whatever depends on measures is drawn again when the layout changes: another window size, or paper.
 const lightAgain = () => lightPosition(lit.position);
 const watchSize = new ResizeObserver(lightAgain);
 addEventListener("resize", lightAgain);
 matchMedia("print").addEventListener("change", lightAgain);
 
-/** What lights a position up while a pointer or the focus is on it. */
+/** Light a position up while a pointer or the focus is on an element. */
 export const glancing = (position) => {
   const glance = () => isReached(position) && lightPosition(position);
   const leave = () => lightPosition(state.position);
@@ -96,7 +96,7 @@ const drawArcs = (position) => {
   svg.replaceChildren(...(word ? [...place.querySelectorAll("[data-source]")].map(arcTo) : []));
 };
 
-/** Beside the decoder: what it has read, and the most probable next words. */
+/** Beside the decoder: what it has read so far, and the most probable next words. */
 const nextWords = (run, position) => {
   const { alternatives, expected } = run.steps[position];
   return [

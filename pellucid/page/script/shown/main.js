@@ -1,4 +1,4 @@
-// The page comes alive: reads what the file carries, then shows the view of its address, and each one after it.
+// Start the page: read the content of the file, then show the view of its address, and of each later address.
 
 import { fill, found, words } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -34,7 +34,7 @@ import { drawTour, goToStop } from "./tour.js";
 
 let viewsAsked = 0;
 
-/** Draw what the state says. Of several asked for in a row, the last is drawn. */
+/** Draw the state. If several drawings are asked for in a row, only the last is drawn. */
 const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
   const isWanted = () => asked === viewsAsked;
@@ -57,7 +57,7 @@ const showView = async (focus = null) => {
   }
 };
 
-/** Where an address asks for a sentence that cannot be explained, the page's own; the sentence stays in its field. */
+/** If an address asks for a sentence that cannot be explained, show the page's own; the sentence stays in its field. */
 const runsInstead = (asked, error) => {
   if (asked.text === null || asked !== state) throw error;
   writeTyped(asked);
@@ -93,7 +93,7 @@ const drawFor = (name, facts, draw) => {
   return drawing;
 };
 
-/** Fill the place of this id with what `make` gives, if its facts have changed. */
+/** Fill the place with this id by `make`, if its facts have changed. */
 const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), make()));
 
 const drawView = async ({ base, whole, run, before, beside, reason }) => {
@@ -134,7 +134,7 @@ const drawModel = async (run) => {
   if (await fill(found("drawing"), model)) (await model).appear();
 };
 
-/** A stage that an address or the tour opens comes into view; one that was opened by hand is where it is. */
+/** Scroll to a stage that an address or the tour opens; a stage that was opened by hand stays where it is. */
 const showOpenMatrix = () => {
   if (found("stage").querySelector(".stage-plates").contains(document.activeElement)) return;
   const place = state.tensor ? found("stage") : document.querySelector(".headline");
@@ -161,7 +161,7 @@ const openOrClose = async (name) => {
     ?.focus();
 };
 
-/** Show why something cannot be shown; "" takes the message away. */
+/** Show why something cannot be shown; "" removes the message. */
 const tellFault = (message) => {
   found("fault").textContent = message;
 };
@@ -171,7 +171,7 @@ const showAddress = () => {
   return showView();
 };
 
-// How high the parts at the edges are, for the style: what lies between them has the rest of the window.
+// The heights of the parts at the edges, for the style: the rest of the window is left for what is between them.
 const EDGES = {
   "--tour-height": found("tour-place"),
   "--masthead": document.querySelector(".masthead"),

@@ -1,4 +1,4 @@
-// The switches: what each takes away shows what it is for. A switch that a page cannot compute says why.
+// The switches: taking a part away shows what it is for. A switch that a page cannot compute says why.
 
 import { button, choiceButton, choiceOf, element, found, redraw, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
@@ -18,11 +18,11 @@ export const startSwitches = () => {
   found("close-switches").addEventListener("click", () => foldDock());
 };
 
-/** Draw the switches as they are; the panel stays open or closed. */
+/** Draw the switches in their present state; the panel stays open or closed. */
 export const drawSwitches = (run) =>
   redraw(found("switch-rows"), Object.keys(TOGGLES).map(toggle), paddingChoice(), headChoice(run), whereChoice());
 
-/** The button that shows what there was before the switches beside what there is now. */
+/** The button that shows the run before the switches beside the present one. */
 export const compareButton = () =>
   button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
     "data-key": "effect-beside",
@@ -44,7 +44,7 @@ export const resetSwitches = async () => {
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
-/** A part of the model that is on or off; or the cache, of which all positions at once have no need. */
+/** A switch for a part of the model, or for the cache, which all positions at once do not need. */
 const toggle = (name) => {
   const { cached, mode, switches } = state;
   const reason = mode === "step" ? "" : "Choose a step: all positions at once need no cache.";
@@ -57,7 +57,7 @@ const toggle = (name) => {
   return element("div.switch", place, sayings(choice.reason, says));
 };
 
-/** What a switch means, or why it cannot be had. */
+/** The meaning of a switch, or why it is not available. */
 const sayings = (reason, says) => element("p", { class: reason && "reason" }, reason || says);
 
 const PADDINGS = { none: "none", masked: "masked", unmasked: "not masked" };
@@ -69,7 +69,7 @@ const paddingChoice = () => {
   return switchOf("Padding", "two pad tokens after the source", choices);
 };
 
-/** The heads of the open attention, or of the last cross-attention where none is open. */
+/** The heads of the open attention, or of the last cross-attention if none is open. */
 const headChoice = (run) => {
   const { silent } = state.switches;
   const part = isAttention(state.block) ? state.block : lastCrossOf(run);
@@ -83,7 +83,7 @@ const headChoice = (run) => {
   return switchOf("Heads", `of ${fullTitleOf(part)}; off: it adds nothing`, heads);
 };
 
-/** Where mask, scale and residual are switched: everywhere, in the open part alone, for the chosen head alone. */
+/** Where the switches apply: everywhere, in the open part alone, or for the chosen head alone. */
 const whereChoice = () => {
   const { where, head } = state.switches;
   const at = where ?? (isAttention(state.block) || isResidual(state.block) ? state.block : null);

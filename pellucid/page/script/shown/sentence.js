@@ -25,7 +25,7 @@ export const headlineOf = (run, before) => {
   ];
 };
 
-/** A sentence as nodes: each token that is found in it, in order, is live; the rest stays text. */
+/** A sentence as nodes: each token that is found in it, in order, becomes a button; the rest stays text. */
 const liveWords = (text, tokens, live) => {
   const nodes = [];
   let at = 0;
@@ -41,7 +41,7 @@ const liveWords = (text, tokens, live) => {
 
 const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
 
-/** A word of the translation, with its probability; struck where the model would say another one now. */
+/** A word of the translation, with its probability; crossed out if the model would now say another word. */
 const targetWordOf = (run, before) => (word, place) => {
   const { probability, predicted, expected } = run.steps[place];
   const isOther = before !== null && predicted !== expected;
@@ -57,11 +57,11 @@ const targetWordOf = (run, before) => (word, place) => {
   });
 };
 
-/** Where a given translation and the model's own part; null of one that the model found. */
+/** Where a given translation first differs from the model's own; null for the model's own. */
 export const givenInWords = async (run) => {
   if (!run.forced) return null;
   const given = "This translation was given, not found by the model";
-  // What the model says itself; null where that fails.
+  // The model's own translation; null if it fails.
   const said = run.computes ? await ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
   if (!said) return `${given}.`;
   const place = run.expected.findIndex((token, at) => token !== said.expected[at]);

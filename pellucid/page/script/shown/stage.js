@@ -39,7 +39,7 @@ export const holdBehind = (isOpen) => {
 
 isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
-/** The way here, each step of it a way back; and the chooser of the layer. */
+/** The path to the block, with a link to each level above it; and the chooser of the layer. */
 const wayTo = (run) => {
   const { block } = state;
   const layer = layerOf(block);
@@ -71,7 +71,7 @@ export const changeLayer = (layer) => {
   return setState({ block: moved(state.block), tensor: moved(state.tensor) });
 };
 
-/** The stages of the open part, drawn by their own files; they tell what was chosen in them. */
+/** The stages of the open part, drawn by their own files; they report what was chosen. */
 const drawOpenPart = (run, besideRun, place) => {
   const { block, tensor, head, row, column, mode, position, cached } = state;
   const t = position + 1;

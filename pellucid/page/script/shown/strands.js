@@ -39,7 +39,7 @@ const rising = (places, blocks, looks, lit) => {
   return [...lines.filter(isDrawn), ...within];
 };
 
-/** A line is in the states of its token. */
+/** Give a line the states of its token. */
 const statesOf = (token) => ["lit", "unsaid", "cached"].filter((state) => token.classList.contains(state)).join(" ");
 
 const FAINTEST = 0.02; // the least share that has a line
@@ -62,7 +62,7 @@ const crossings = (places, block, weight, lit, upwards) => {
   return asking.flatMap((row) => places.flatMap((_, column) => line(row, column)));
 };
 
-/** From the encoder to the memory, and from there keys and values to each cross-attention, as far as the lit line. */
+/** From the encoder to the memory, and from there keys and values to each cross-attention, up to the lit line. */
 const bridges = (model, box, position, isCompact) => {
   const memory = box(model.querySelector(".memory"));
   const last = [...model.querySelectorAll(isCompact ? ".encoder .block" : ".encoder .add")].at(-1);

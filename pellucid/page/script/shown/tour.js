@@ -7,7 +7,7 @@ import { hashOf, setState, state, stateOf, withinRuns } from "../view/state.js";
 import { current } from "../view/view.js";
 import { addressWithFacts, cellOfStop, withFacts } from "./tour_facts.js";
 
-/** The state of an address of the tour, for the sentence that is shown: nothing is left over from what was tried. */
+/** The state of a tour's address for the present sentence, without anything that was tried before. */
 const stateAt = async (address, run, cell, stop) => {
   const asked = stateOf(`#${await addressWithFacts(address, run, cell)}`);
   const { run: chosen, text, to, target } = state;
@@ -71,7 +71,7 @@ const tourCard = async (run, number) => {
 const tourButton = (key, label, action, properties = {}) =>
   button(label, action, { "data-key": `tour-${key}`, ...properties });
 
-/** What there is to try; pressed again, it is undone. None where it changes nothing, or where a page cannot. */
+/** The button to try something, and to undo it. None if it would change nothing, or if the page cannot do it. */
 const trialButton = async (run, { view, trial, tried }, cell, number) => {
   const [own, wanted] = [await stateAt(view, run, cell, number), await stateAt(tried, run, cell, number)];
   if (hashOf(own) === hashOf(wanted) || cannotSwitch(run, wanted.switches)) return null;

@@ -1,4 +1,4 @@
-// What the names in braces stand for in the tour's texts and addresses (tour.toml): facts of the translation shown.
+// The values of the names in braces in the tour's texts and addresses (tour.toml): facts of the translation.
 
 import { chip, withScripts } from "../base/elements.js";
 import { fourDecimals, inExponents, largestCell, panelOf, panelsOf } from "../base/numbers.js";
@@ -47,7 +47,7 @@ const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 const listed = (tokens) =>
   tokens.flatMap((token, place) => [place === 0 ? "" : place === tokens.length - 1 ? " and " : ", ", chip(token)]);
 
-/** How far all at once is from step by step, or why this page cannot say. */
+/** The difference of all at once from step by step, or why this page cannot compute it. */
 const differenceToSteps = async (run) => {
   if (!run.computes)
     return "This page holds a recording and cannot decode it again to show that the numbers are the same.";
@@ -57,7 +57,7 @@ const differenceToSteps = async (run) => {
 
 const FIRST_CELL = { head: 0, row: 0, column: 0 };
 
-/** A text of the tour as a list of its parts, with the facts of a run, and of a cell, in the place of their names. */
+/** A text of the tour as a list of parts, with the facts of a run and of a cell in place of their names. */
 export const withFacts = (text, run, cell = FIRST_CELL) => {
   const numberIn = async (name) => fourDecimals(panelOf(await run.get(name), cell.head).at(cell.row, cell.column));
   const fact = (name) => FACTS[name]?.(run, cell) ?? numberIn(name);
@@ -72,7 +72,7 @@ const CELLS = {
   surest: (run) => (row, column) => !meaningOf(run.source[column]) && !meaningOf(run.expected[row]),
 };
 
-/** The cell that a stop speaks of: of those that it may, the one that shows most, over all heads. */
+/** The cell that a stop describes: the clearest one that is allowed, over all heads. */
 export const cellOfStop = async (run, { view, cell }) => {
   if (!cell) return FIRST_CELL;
   const [tensor] = (await addressWithFacts(view, run)).split("?");

@@ -1,11 +1,11 @@
-// The chosen cell of a stage: looked at, pinned, told to the page, framed in its operands.
+// The chosen cell of a stage: shown in the inspector, pinned, put into the address, framed in its operands.
 
 import { largestCell } from "../base/numbers.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { inspect } from "./inspector.js";
 import { resultOf } from "./equations.js";
 
-/** Show a cell in the inspector while a pointer or the focus is on it. A pinned one stays, but walks with the arrows. */
+/** Show a cell in the inspector while a pointer or the focus is on it. A pinned cell stays; arrow keys move it. */
 export const lookAt = (drawing, cell, how) => {
   if (drawing.isPinned) return how === "move" && pinCell(drawing, cell, true);
   if (how !== "pointer") drawing.rest = cell; // to which a pointer that leaves goes back
@@ -13,7 +13,7 @@ export const lookAt = (drawing, cell, how) => {
   return inspect(drawing, cell);
 };
 
-/** Keep a cell in the inspector, and in the address. A walk with the arrows is told where it comes to rest. */
+/** Keep a cell in the inspector and in the address. While arrow keys move it, the address waits. */
 export const pinCell = (drawing, cell, isWalk = false) => {
   const { view } = drawing;
   const { spec } = cell.figure;
@@ -29,7 +29,7 @@ export const pinCell = (drawing, cell, isWalk = false) => {
   return view.select(isOtherHead ? { ...changes, head: spec.head } : changes);
 };
 
-/** Frame the cell, and in the operands the row and the column that it was made from. */
+/** Frame the cell and, in the operands, the row and the column that it was computed from. */
 const frameCells = (drawing, { figure, row, column }) => {
   const isResult = figure.spec === resultOf(drawing.stage);
   const made = figure.spec.back?.(row, column) ?? [row, column]; // of the best words, the column in the tensor
@@ -39,7 +39,7 @@ const frameCells = (drawing, { figure, row, column }) => {
   }
 };
 
-/** The cell that shows most: the largest number of the lit row; of weights, one that is not of the position itself. */
+/** The clearest cell: the largest number of the lit row; for weights, one that is not on the diagonal. */
 const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   const last = panel.rows - 1;
   const first = time?.mode === "step" ? last : 0;
@@ -52,7 +52,7 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   return [row, column];
 };
 
-/** Show which cell the view has chosen: pinned where it names one, else the clearest of the result. */
+/** Show the cell of the view: pinned if the address names one, else the clearest of the result. */
 export const showChoice = (drawing) => {
   const { view, stage, plates } = drawing;
   const ofTensor = [...plates.values()].filter(({ spec }) => spec.name === view.tensor);

@@ -19,7 +19,7 @@ export const stagesOf = async (view) => {
   return [...(await inputStage(view, names)), ...(await Promise.all(names.map((name) => stageOf(view, name))))];
 };
 
-/** X, which the queries are made of, and in cross-attention the memory beside it. */
+/** X, from which the queries are computed, and in cross-attention the memory beside it. */
 const inputStage = async (view, names) => {
   const made = names.filter((name) => /(^|\.)(queries|keys)$/.test(name));
   const inputs = [...new Set(made.reverse().flatMap((name) => madeOf(view.run, name).of))];
@@ -47,7 +47,7 @@ const sign = (text, said) => ({ sign: text, words: said });
 export const TIMES = sign("·", "times");
 const [PLUS, EQUALS] = [sign("+", "plus"), sign("=", "equals")];
 
-// What of an operand a cell of the result comes from.
+// Which part of an operand a cell of the result is computed from.
 export const COLUMN = (_, column) => ({ column });
 const ROW = (row) => ({ row });
 const CELL = (row, column) => ({ row, column });
@@ -112,7 +112,7 @@ const affineOperands = async (view, name) => {
   return [plate, TIMES, weightRow, PLUS, biasRow, EQUALS];
 };
 
-/** All heads' contexts side by side, which is the concatenated matrix. */
+/** The contexts of all heads side by side: the concatenated matrix. */
 const headOperands = async (view, name) => {
   const [context] = madeOf(view.run, name).of;
   const { shape, axes } = await view.run.get(context);

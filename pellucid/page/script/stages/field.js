@@ -9,7 +9,7 @@ import { legendOfPlates, plateChip, plateFigure, symbolOf } from "./plate.js";
 
 const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
 
-/** Whether two matrices are multiplied that are both shown: then a row and a column meet in their cell. */
+/** Whether two visible matrices are multiplied: then a row and a column meet in their cell. */
 const layoutOf = ({ items }) => {
   if (isNarrow.matches) return "narrow";
   const [, times, right] = items;
@@ -79,7 +79,7 @@ const itemElement = (drawing, item) => {
   return figure;
 };
 
-/** On a narrow screen the result comes first; what it was made from unfolds under it. */
+/** On a narrow screen the result comes first; its operands unfold below it. */
 const narrowItems = (drawing) => {
   const { stage, unfolded } = drawing;
   const result = placedPlate(drawing, resultOf(stage));
@@ -106,7 +106,7 @@ const placedPlate = (drawing, spec) => {
   return figure;
 };
 
-/** On paper an equation is as wide as its place, whatever window it was fitted to. */
+/** In print, an equation is as wide as its place, whatever the size of the window. */
 matchMedia("print").addEventListener("change", ({ matches }) => {
   for (const equation of document.querySelectorAll(".equation"))
     equation.style.zoom = matches ? Math.min(1, equation.parentElement.clientWidth / equation.scrollWidth) : "";

@@ -10,7 +10,7 @@ import { makingOf } from "../cells/making.js";
 import { stripsOfMaking } from "../cells/strips.js";
 import { besideTitles } from "./plate.js";
 
-/** Fill the inspector; of several cells asked for while one is computed, the last. */
+/** Fill the inspector; if several cells are asked for while one is computed, show the last. */
 export const inspect = (drawing, cell) => {
   drawing.asked = cell;
   if (drawing.isInspecting) return;
@@ -101,7 +101,7 @@ const numberOfCell = (value, said) =>
     element("span.label", ` ${said}`),
   ]);
 
-/** Every term under its headings; a bar says how large it is beside the largest (of a softmax: its share). */
+/** Every term under its headings; a bar shows its size beside the largest one (for a softmax, its share). */
 const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
   const most = afterHeading ? 1 : Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
   const number = (value) => element("td", value === null ? "" : fourDecimals(value));

@@ -49,14 +49,14 @@ export const plateChip = (spec, unfold) => {
   });
 };
 
-/** What the two runs of a view are called; where only switches differ, with them and without. */
+/** The names of the two runs of a view: if only switches differ, "with" and "without" them. */
 export const besideTitles = ({ run, beside }) => {
   if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED))
     return ["switched", "as the model is"];
   return [run.name ?? run.title, beside.name ?? beside.title];
 };
 
-/** The largest difference between the two runs of a plate, and where it is; numbers that are the same are said to be. */
+/** The largest difference between the two runs of a plate, and its place; or a sentence that all are equal. */
 const differenceOfRuns = (spec) => {
   const { panel, other, rows, columns } = spec;
   if (spec.isSame) return element("p.largest-difference", "the same in both");
@@ -67,7 +67,7 @@ const differenceOfRuns = (spec) => {
   return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
-/** What the colours of these plates mean: the scale of each matrix, in its hue. */
+/** The legend of these plates: the colour scale of each matrix, in its hue. */
 export const legendOfPlates = (specs) => {
   const matrices = [...new Map(specs.map((spec) => [spec.caption.symbol, spec])).values()]; // of several heads, one
   const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);

@@ -1,4 +1,4 @@
-// What a plate shows, a matrix among others: a traced tensor or a parameter, its labels, its shape in words.
+// The content of a plate: a traced tensor or a parameter, its labels, its shape in words.
 
 import { axesOfMatrix, bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
@@ -54,7 +54,7 @@ export const tensorPlate = async (view, name, also = {}) => {
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
-/** Which cells of the weights the mask forbids: their 0 is not a small weight, it is none; null where it forbids none. */
+/** Which cells of the weights the mask forbids: their 0 is exact. Null if the mask forbids none. */
 export const forbiddenCells = async (run, name, head) => {
   const mask = name.replace(/weights$/, "mask");
   if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
@@ -112,7 +112,7 @@ const axisInWords = (letter, name) => {
 /** "(6×64)", of a plate. */
 export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
-/** What training found, or what an example starts from, as a plate, folded at first; without its panel, its shape alone. */
+/** A learned or a given matrix as a plate, folded at first; without its numbers, its shape alone. */
 export const parameterPlate = (name, tensor, { symbol, title, role }, rows, columns, also) => ({
   key: name,
   name,
@@ -133,7 +133,7 @@ export const parameterPlate = (name, tensor, { symbol, title, role }, rows, colu
   ...also,
 });
 
-/** How many words the vocabulary has. */
+/** The number of words in the vocabulary. */
 export const vocabularySize = async (run) => {
   const { kept, shape } = await run.get("decoder.probabilities");
   return kept ? kept.size : shape.at(-1);
@@ -173,7 +173,7 @@ const bestWords = (run, name, tensor, row) => {
   return bestPlaces(numbers, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
 };
 
-/** Whether two tensors are equal but for rounding. */
+/** Whether two tensors are equal up to rounding. */
 export const isNearly = (one, other) => {
   if (one.data.length !== other.data.length) return false;
   const slight = 1e-5 * Math.max(1, scaleOf("numbers", one).most);

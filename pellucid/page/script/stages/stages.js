@@ -13,7 +13,7 @@ import { isNearly } from "./specs.js";
 const drawings = new WeakMap(); // a place -> what is drawn in it
 const asked = new WeakMap(); // a place -> what is being drawn in it
 
-/** Fill a place with the stages of a view's block. Drawn again, it changes what differs and keeps the focus. */
+/** Fill a place with the stages of a view's block. Drawing again changes only what differs, and keeps the focus. */
 export const drawStages = async (view, place) => {
   const { run, beside, block, head, time } = view;
   const facts = [run, beside, block, head, JSON.stringify(time)];
@@ -35,7 +35,7 @@ export const drawStages = async (view, place) => {
   return drawChosenStage(drawing);
 };
 
-/** Which stages' results a switch has changed. Differences in the last digits do not count: a new pass has some. */
+/** The stages whose results a switch has changed. Differences in the last digits, as any new pass has, do not count. */
 const changedStages = async (run, stages) => {
   const changed = new Set();
   for (const { key } of stages) {
@@ -118,7 +118,7 @@ const stepInWords = ({ cached }, block) => {
 
 let refitting = null;
 
-/** What was fitted to the window is fitted again when that changes. */
+/** Fit the matrices again when the window changes. */
 addEventListener("resize", () => {
   clearTimeout(refitting);
   refitting = setTimeout(() => {

@@ -1,4 +1,4 @@
-// What is shown: one object, and the address that says the same. Everything on the page is drawn from it.
+// What is shown: one object, and the address with the same content. Everything on the page is drawn from it.
 
 import { panelOf } from "../base/numbers.js";
 import { page } from "../base/page.js";
@@ -27,26 +27,26 @@ export const FIRST_STATE = {
   fault: "", // why what was asked for is not shown; no part of the address
 };
 
-/** What changes where no matrix is open any more, and where no sentence of the reader's own is. */
+/** The changes that close a matrix, and those that leave the reader's own sentence. */
 export const NO_MATRIX = { tensor: null, row: null, column: null };
 export const FIRST_TIME = { mode: "step", position: 0 };
 export const NO_SENTENCE = { text: null, to: null, target: null };
 export const CLOSED = { block: "", ...NO_MATRIX };
 export let state = FIRST_STATE;
 
-/** Put another state in its place, without a step in the browser's history and without drawing. */
+/** Replace the state, without a step in the browser's history and without drawing. */
 export const replaceState = (next) => {
   state = next;
 };
 
 let draw = async () => {};
 
-/** Say who draws what the state says. */
+/** Set the function that draws the state. */
 export const whenChanged = (show) => {
   draw = show;
 };
 
-/** Draw what the state says once more. */
+/** Draw the state again. */
 export const drawAgain = () => draw();
 
 /** Change what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
@@ -60,7 +60,7 @@ export const setState = (changes, focus = null) => {
 
 const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
 
-/** Let the address say what is shown, as another step of the browser's history ("pushState") or in place of this one. */
+/** Write the state to the address, as a new step of the browser's history ("pushState") or in place of this one. */
 export const writeAddress = (how = "replaceState") => {
   const hash = hashOf(state);
   if ((location.hash || "#") !== hash) history[how](null, "", `${location.pathname}${location.search}${hash}`);
@@ -69,7 +69,7 @@ export const writeAddress = (how = "replaceState") => {
 let resting = null;
 const RESTING = 120; // milliseconds without a move, after which a walk has come to rest
 
-/** Walk from cell to cell: the state follows at once, the address and the rest of the page where the walk rests. */
+/** Move from cell to cell: the state changes at once, the address and the rest of the page after a pause. */
 export const walkTo = (changes) => {
   state = { ...state, ...changes };
   clearTimeout(resting);
@@ -111,7 +111,7 @@ export const hashOf = (shown) => {
 /** The page begins with the first step; inside a part, where a first step is one number, with all positions. */
 const usualMode = (name) => (name ? "training" : "step");
 
-/** The state that an address asks for; what it does not say is as at first. */
+/** The state of an address; what the address leaves out is as at first. */
 export const stateOf = (hash) => {
   const asked = new URLSearchParams(`name=${hash.replace(/^#/, "").replace("?", "&")}`);
   const number = (key, otherwise = null) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
@@ -163,7 +163,7 @@ const silentHeads = (text) => {
   );
 };
 
-/** Where a name of a run leads: a tensor and its block, or a block. */
+/** What a name of a run means: a tensor and its block, or a block. */
 export const placeOf = (name, block = null, run = page.runs[state.run]) => {
   const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };

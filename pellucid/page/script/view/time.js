@@ -42,7 +42,7 @@ export const timeControls = (run) => {
   ];
 };
 
-/** What this moment is, in a sentence; of a step also, as soon as it is known, how far it is from all at once. */
+/** The present moment in a sentence; for a step also its difference from all positions at once, once it is computed. */
 export const momentInWords = (run) => {
   if (state.mode === "training") return element("p", trainingOfMoment(state.switches));
   const sentence = element("p", stepOfMoment(run));
@@ -70,7 +70,7 @@ const stepOfMoment = (run) => {
   return [`Step ${t}, one new row: `, read, ` Of the target, ${t === 1 ? "nothing is remembered yet." : rows}`, source];
 };
 
-/** That step by step gives what all positions at once give, with the largest difference of any number. */
+/** The sentence that step by step and all at once give the same, with the largest difference of any number. */
 const equalityOf = async (run, cached) => {
   const { difference, where } = await comparedInTime(wholeOf(run), cached);
   if (difference > 1e-3)
@@ -90,6 +90,6 @@ export const playOrPause = () => {
 
 const isAtEnd = () => state.position >= current.whole.target.length - 1;
 
-/** The next step; playing ends at the last one, and where the tour opens or all is shown at once. */
+/** Go to the next step; playing ends at the last step, when the tour opens, and when all is shown at once. */
 const playOn = () =>
   state.mode !== "step" || state.open || isAtEnd() ? playOrPause() : setState({ position: state.position + 1 });

@@ -13,7 +13,7 @@ import { current } from "./view.js";
 
 let typed = null; // a sentence that is being computed
 
-/** Make the form work, which stands in the page's HTML. */
+/** Start the form, which is part of the page's HTML. */
 export const startTyping = () => {
   found("typing").addEventListener("submit", submitSentence);
   for (const field of typingFields()) field.addEventListener("input", whileTyping);
@@ -31,7 +31,7 @@ const whileTyping = ({ target: field }) => {
   tellTyping("", field);
 };
 
-/** Offer what a model can translate: its languages, the examples that it can read, its words. */
+/** Show what a model can translate: its languages, the examples that it can read, its words. */
 export const fitTyping = (model) => {
   found("typing").hidden = found("why").hidden = !model.computes;
   fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
@@ -81,7 +81,7 @@ const tellTyping = (message, field, unknown = []) => {
 
 const OFFER = { type: "button", class: "offer" };
 
-/** Another word in the place of an unknown one. */
+/** Replace an unknown word with another one. */
 const takeInstead = (field, unknown, word) => {
   field.value = visibleText(field.value).replace(unknown, () => word);
   tellTyping("", field);
@@ -98,7 +98,7 @@ export const writeTyped = ({ text, to, target }) => {
   if (to) field.form.elements.to.value = to;
 };
 
-/** Translate what was typed and show it; an error stays beside its field. */
+/** Translate the typed text and show it; an error is shown beside its field. */
 const submitSentence = async (event) => {
   event.preventDefault();
   const form = event.currentTarget;
@@ -125,7 +125,7 @@ const submitSentence = async (event) => {
 
 const ownRuns = new Map();
 
-/** The run of a model over a sentence of the reader's own, made once. */
+/** The run of a model over the reader's own sentence, computed once. */
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   return madeOnce(ownRuns, key, () => {

@@ -1,4 +1,4 @@
-// The runs that are on the screen, made from what the state asks for: with its switches, in its time.
+// The runs on the screen, as the state asks for them: with its switches, at its step.
 
 import { madeOnce } from "../base/text.js";
 import { switchedRun } from "../runs/computed.js";
@@ -11,7 +11,7 @@ export const showRuns = (runs) => {
   current = runs;
 };
 
-/** A run as the view's time has it: where the mask is lifted, the run of this step alone. */
+/** A run at the view's step: if the mask is lifted, the run of this step alone. */
 export const runInTime = (run) =>
   state.mode === "step" && !state.switches.causal && run.computes
     ? runOfStep(run, state.position + 1, state.cached)
@@ -19,7 +19,7 @@ export const runInTime = (run) =>
 
 const switchedRuns = new WeakMap();
 
-/** The run with these switches, made once. */
+/** The run with these switches, computed once. */
 export const runSwitched = (base, switches) => {
   const known = madeOnce(switchedRuns, base, () => new Map());
   return madeOnce(known, JSON.stringify(switches), () => switchedRun(base, switches));

@@ -4,7 +4,7 @@
 const SPACE_SYMBOL = "▁";
 const UNKNOWN_PENALTY = 10; // of a character outside the vocabulary, below the rarest piece
 
-/** A side of a vocabulary, ready to cut text: its pieces, their scores, and which of them text can never spell. */
+/** A side of a vocabulary, ready to split text: its pieces, their scores, and the pieces that no text contains. */
 export const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normalization }, unknownId) => {
   const closed = new Set(unspoken);
   const ids = new Map(pieces.map((piece, id) => [piece, id]).filter(([, id]) => !closed.has(id)));
@@ -28,11 +28,11 @@ export const idsOfText = (side, text) => {
   return ids;
 };
 
-// What nmt_nfkc makes of control characters, and of what is or hides a space.
+// How nmt_nfkc changes control characters, and characters that are or hide a space.
 const DROPPED = /[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]/g;
 const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd]/g;
 
-/** The text as the model cuts it: spaces tidied and written ▁, one before the first word. */
+/** The text as the model splits it: spaces are normalised and written ▁, with one before the first word. */
 const normalised = (text, normalization) => {
   const compatible = (part) => part.normalize("NFKC");
   const plain = {
@@ -46,7 +46,7 @@ const normalised = (text, normalization) => {
 
 const cutIntoWords = (_, text) => text.match(/▁[^▁]*|^[^▁]+/gu) ?? [];
 
-/** The pieces with the highest sum of scores: for each place, the best way to get there. */
+/** The pieces with the highest sum of scores, by the best segmentation up to each position. */
 const cutByScore = ({ ids, scores, least, longest }, text) => {
   const letters = [...text];
   const best = letters.map(() => ({ score: -Infinity, start: -1 }));
@@ -69,7 +69,7 @@ const cutByScore = ({ ids, scores, least, longest }, text) => {
   return pieces;
 };
 
-/** Letters, and again and again the pair with the highest score becomes one piece; of equals, the first. */
+/** Start with letters, and join the pair with the highest score until none is left; of equal pairs, the first. */
 const cutByMerges = ({ ids, scores }, text) => {
   const pieces = [...text];
   for (;;) {
@@ -83,7 +83,7 @@ const cutByMerges = ({ ids, scores }, text) => {
   }
 };
 
-/** The text of ids: special ones say nothing, what is unknown is ⁇, byte pieces are read as UTF-8. */
+/** The text of ids: special tokens have none, an unknown token is ⁇, byte pieces are read as UTF-8. */
 export const textOfIds = (side, ids) => {
   const bytes = []; // of the whole text: a character of several bytes may be several pieces
   const write = (text) => bytes.push(...new TextEncoder().encode(text));

@@ -1,4 +1,4 @@
-// Text made ready for a vocabulary and back, as pellucid/text/preparation.py does it for the recipe "words".
+// Prepare text for a vocabulary and restore it, as pellucid/text/preparation.py does for the recipe "words".
 
 // What Python calls white space, and what is part of a word there: the letters \s and \w mean less in JavaScript.
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
@@ -11,7 +11,7 @@ const OPENING = "¿¡([{“„‘#";
 const CLOSING = ".,;:!?…)]}”’'\"।॥%";
 const SPACED_IN_FRENCH = "?!:;»%";
 
-/** Words and punctuation with a space between them. */
+/** Put a space between words and punctuation. */
 export const prepareWords = (text, language) => {
   const plain = text.normalize("NFC").replaceAll("’", "'");
   const marks = new RegExp(`([^${WORD}${SPACE}])\\1*`, "gu");
@@ -22,7 +22,7 @@ export const prepareWords = (text, language) => {
 
 export const splitAtSpaces = (text) => text.split(new RegExp(`[${SPACE}]+`)).filter(Boolean);
 
-/** Spaces around punctuation that is not inside a word; French elision ends its own token: l' amie. */
+/** Put spaces around punctuation that is not inside a word; a French elision is a token: l' amie. */
 const setApart = (text, run, mark, start, language) => {
   const before = /.?$/su.exec(text.slice(0, start))[0];
   const after = /^.?/su.exec(text.slice(start + run.length))[0];

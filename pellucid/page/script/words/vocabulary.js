@@ -10,7 +10,7 @@ const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention
 const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
 const START = /^\s*(START|<s>)(?=\s)/; // as notes write the start token, before a sentence: the model puts its own
 
-/** A model's vocabulary as the header has it, with its sides ready to use. */
+/** A model's vocabulary from the header, with its sides ready to use. */
 export const openVocabulary = (vocabulary, config) => {
   const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
   if (!vocabulary.source) return { ...vocabulary, targets, tokens: {} };
@@ -21,7 +21,7 @@ export const openVocabulary = (vocabulary, config) => {
   return { ...vocabulary, targets, tokens, source, target };
 };
 
-/** What a piece is called where people read it. */
+/** The name of a piece for people to read. */
 const labelsOfPieces = ({ kind }, config) => {
   const ids = [config.end_id, config.start_id, config.unknown_id, config.pad_id]; // of equal ids, the last is named
   const special = Object.fromEntries(ids.map((id, place) => [id, ["</s>", "<s>", "<unk>", "<pad>"][place]]));
@@ -86,13 +86,13 @@ const targetLanguageOf = ({ targets }, to) => {
   throw new Error(`the model translates to ${names}${to ? `, not to "${to}"` : ""}: say which.`);
 };
 
-/** The language that is translated to `to`, or null where it could be one of several. */
+/** The source language of translations to `to`, or null if there are several. */
 const sourceLanguageOf = ({ languages }, to) => {
   const possible = new Set(languages.filter(([, target]) => target === to).map(([source]) => source));
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** Where a word is one token: those that the vocabulary does not have, each with the nearest. */
+/** In a vocabulary of words: the words that it does not have, each with the most similar ones. */
 const unknownWords = (vocabulary, sideName, text, language, ids) => {
   const side = vocabulary[sideName];
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
@@ -103,14 +103,14 @@ const unknownWords = (vocabulary, sideName, text, language, ids) => {
   return [...new Set(unknown)].map((word) => ({ word, near: nearest(word).map((letters) => known.get(letters)) }));
 };
 
-/** The words of a side of a vocabulary: those of a language, where it is known which they are. */
+/** The words of a side of a vocabulary; if languages are known, those of one language. */
 export const wordsOfSide = (vocabulary, sideName, language = null) => {
   const { pieces } = vocabulary[sideName];
   const own = vocabulary.words_of?.[language]?.map((id) => pieces[id]) ?? pieces;
   return own.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
 };
 
-/** Why a text cannot be read: it is in another language than the one that is translated. "" where that is not known. */
+/** The error for a text in another language than the one to translate from; "" if the language is not known. */
 const inAnotherLanguage = (vocabulary, text, from, to) => {
   if (!vocabulary.words_of?.[from]) return "";
   const wordsIn = (language) => new Set(wordsOfSide(vocabulary, "source", language));
@@ -125,7 +125,7 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
   return `sentence: this is in "${other}", but to translate to "${to}" the model needs "${from}". Write it in "${from}"${remedy}.`;
 };
 
-/** Raises for what cannot be explained: an empty sentence, one that is too long, a word that the model does not have. */
+/** Throw an error for an empty sentence, one that is too long, or a word that the model does not have. */
 export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, vocabulary) => {
   const isSource = side === "source";
   if (isSource && ids.length === tags + 1)
@@ -144,7 +144,7 @@ export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, voc
 
 const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
 
-/** An error that knows which field it is about: it stands beside that field. */
+/** An error with the name of its field, beside which it is shown. */
 const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side: FIELDS[side], ...more });
 
 const tooLong = (side) =>
