@@ -96,7 +96,7 @@ def _zig(arguments: list[str], folder: str) -> None:
 
 
 def this_system() -> str:
-    """The name of the system that builds."""
+    """Return the name of the system that builds."""
     system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
     machine = platform.machine().lower().replace("amd64", "x86_64")
     if machine in ("aarch64", "arm64"):
@@ -105,7 +105,7 @@ def this_system() -> str:
 
 
 def platform_tag(target: str) -> str:
-    """The wheel's: of the system named, or of this one where nothing was."""
+    """Return the wheel's tag: for the system that is named, or else for this one."""
     if target == this_system() and not os.environ.get("PELLUCID_TARGET"):
         return sysconfig.get_platform().replace("-", "_").replace(".", "_")
     return TARGETS[target][1]

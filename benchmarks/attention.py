@@ -44,7 +44,7 @@ class Row:
 
 
 def explicit(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
-    """The lines of the equation, which `attend` runs for whoever watches."""
+    """Compute the lines of the equation, as `attend` does when it is watched."""
     with watching(lambda name, axes, tensor: tensor):
         return attend(queries, keys, values, mask, lambda name, tensor: tensor, NO_DROPOUT)
 
@@ -57,7 +57,7 @@ def fused(queries: Tensor, keys: Tensor, values: Tensor, mask: Mask) -> Tensor:
 
 
 def seconds(attention: Attention, inputs: list[Tensor], gradient: Tensor) -> float:
-    """The processor time of a forward and a backward pass (waiting for other programs is none)."""
+    """Return the CPU time of a forward and a backward pass, without waiting for other programs."""
     start = time.process_time()
     context = attention(*inputs, Mask(first_query=0))
     torch.autograd.grad(context, inputs, gradient)

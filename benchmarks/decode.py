@@ -38,7 +38,7 @@ Make = Callable[[], engines.Decoder]
 
 
 def makers(folder: Path, wanted: Callable[[str], bool]) -> dict[str, Make]:
-    """What makes each engine that is wanted, by its name."""
+    """Return a function that makes each wanted engine, by name."""
     model, made = engines.our_model(), dict[str, Make]()
     for threads in (1, 2):
         ours = {"fp32": ("fp32", None), "bf16": ("bf16", None), "int8": ("int8", None)}
@@ -103,13 +103,13 @@ def measure(
 
 
 def same(ours: list[list[int]], theirs: list[list[int]]) -> float:
-    """The share of tokens that two engines have in common, place by place."""
+    """Return the share of tokens that two engines have in common, position by position."""
     pairs = [pair for one, other in zip(ours, theirs, strict=True) for pair in zip(one, other, strict=False)]
     return sum(one == other for one, other in pairs) / max(1, len(pairs))
 
 
 def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """The table: tokens a second by the wall and by the processor, medians (and best), and the ratios."""
+    """Return the table: tokens per second by wall and by CPU time, medians (and best), and the ratios."""
     rows = []
     for cell, by_name in found.items():
         count, beam = map(int, cell.split("x"))

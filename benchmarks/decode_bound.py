@@ -24,7 +24,7 @@ SOURCE = 25  # tokens
 
 
 def seconds(work: Callable[[], object], rounds: int = 7) -> float:
-    """The fastest of some rounds."""
+    """Return the time of the fastest round."""
     work()
     spent = []
     for _ in range(rounds):
@@ -43,14 +43,14 @@ def peaks() -> tuple[float, float]:
 
 
 def weights_of_a_step(config: ModelConfig) -> int:
-    """The numbers that every row of a step is multiplied with: queries, keys and values of its own, an
+    """Count the numbers that every row of a step is multiplied with: queries, keys and values of its own, an
     output, a query for the source and its output, feed-forward, and the logits."""
     layer = 6 * config.width**2 + 2 * config.width * config.hidden
     return config.decoder_layers * layer + config.target_size * config.width
 
 
 def timed(name: str, spent: dict[str, list[float]]) -> Callable[..., Any]:
-    """A session's method that keeps how long each call took."""
+    """Return a session's method that records the time of each call."""
     method = getattr(native.Session, name)
 
     def call(*arguments: Any) -> Any:

@@ -33,7 +33,7 @@ Decoder = Callable[[Sources, int], list[list[int]]]  # (sources, beam) -> the id
 
 
 def our_model(size: str = "base") -> Transformer:
-    """The model that all compare, of a preset's shape."""
+    """Return the model that all engines compare, with the shape of a preset."""
     torch.manual_seed(0)
     model = Transformer(ModelConfig(vocabulary=VOCABULARY, output_bias=True, **PRESETS[size])).eval()
     with torch.no_grad():
@@ -68,7 +68,7 @@ def ours(served: AnyDecoder, threads: int) -> Decoder:
 
 
 def marian(model: Transformer) -> Any:
-    """transformers' MarianMTModel with our weights."""
+    """Return transformers' MarianMTModel with our weights."""
     from transformers import MarianConfig, MarianMTModel
 
     config = model.config
@@ -127,12 +127,12 @@ def marian_weights(model: Transformer) -> Iterator[tuple[str, Tensor]]:
 
 
 def theirs_of(token: int) -> int:
-    """The id of our token in Marian's model."""
+    """Return the id of our token in Marian's model."""
     return (token - 1) % VOCABULARY
 
 
 def generate(theirs: Any, threads: int) -> Decoder:
-    """transformers' `generate`."""
+    """Return an engine that uses transformers' `generate`."""
 
     def run(sources: Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)

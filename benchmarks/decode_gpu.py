@@ -66,7 +66,7 @@ def main() -> None:
 def measure(
     decoders: dict[str, engines.Decoder], count: int, beam: int, rounds: int, device: torch.device
 ) -> tuple[dict[str, float], dict[str, list[list[int]]]]:
-    """The median of the seconds of each engine, all in turn; and what each says."""
+    """Return the median of the seconds of each engine, measured in turn, and the translations of each."""
     numbers = np.random.default_rng(count)
     ids = numbers.integers(engines.END + 1, engines.VOCABULARY, (count, engines.LENGTH))
     ids[:, -1] = engines.END
@@ -89,7 +89,7 @@ def timed(work: Callable[[], object], device: torch.device) -> float:
 
 
 def decoder_bytes(model: Transformer) -> int:
-    """The bytes of the weights that every step reads: the decoder's, and the matrix of the logits."""
+    """Return the bytes of the weights that every step reads: the decoder's, and the matrix of the logits."""
     embedding = model.embedding or model.decoder.embedding
     read = [*model.decoder.parameters(), *(embedding.parameters() if embedding else ())]
     return sum(each.numel() * each.element_size() for each in {id(each): each for each in read}.values())

@@ -70,7 +70,7 @@ def child(name: str, folder: Path) -> None:
 
 
 def peak() -> float:
-    """The most memory of this process so far, in MB; getrusage would tell the parent's, if that was more."""
+    """Return the most memory of this process so far, in MB. getrusage could return that of the parent."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 

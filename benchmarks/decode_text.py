@@ -117,7 +117,7 @@ def throughput(
 
 
 def latencies(made: dict[str, engines.Decoder], sources: engines.Sources) -> dict[str, tuple[float, float]]:
-    """The milliseconds in which half of the sentences, and 99 in 100, are translated one at a time."""
+    """Return the milliseconds in which half of the sentences, and 99 in 100, are translated one at a time."""
     milliseconds: dict[str, list[float]] = {name: [] for name in made}
     for source in sources:
         for name, decode in made.items():
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 def lines_of(path: Path) -> list[str]:
-    """The lines of a text, unpacked if need be."""
+    """Return the lines of a text, unpacked if it is compressed."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return data.decode().removesuffix("\n").split("\n")
 

@@ -11,14 +11,14 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def machine() -> str:
-    """The processor, the threads in use and the versions that matter, in a few words."""
+    """Describe the CPU, the threads in use and the relevant versions in a few words."""
     return (
         f"{torch.get_num_threads()} threads of {processor()} ({platform.machine()}), torch {version('torch')}"
     )
 
 
 def processor() -> str:
-    """The processor's name, where the system tells it."""
+    """Return the name of the CPU, if the system tells it."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

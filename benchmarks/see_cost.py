@@ -113,7 +113,7 @@ def decoding_step(model: Transformer) -> Callable[[], object]:
 
 
 def count(run: Callable[[], object]) -> int:
-    """The `see` calls of one run."""
+    """Count the `see` calls of one run."""
     calls = 0
     see = Part.see
 

@@ -24,7 +24,7 @@ def megabytes(process: int | str, field: str) -> float:
 
 
 def workers() -> list[str]:
-    """The process numbers of the training's workers."""
+    """Return the process ids of the training's workers."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
     return [child for child in children if "pellucid" in Path(f"/proc/{child}/cmdline").read_text("utf-8")]
 

@@ -41,18 +41,18 @@ def explained(text: str, to: str, target: str | None) -> Explanation:
 
 
 def tensor(sentence: tuple[str, str, str | None], name: str) -> Draw:
-    """A tensor of a translation, or another plot of it."""
+    """Draw a tensor of a translation, or another plot of it."""
     return lambda path: explained(*sentence).plot(name, path)
 
 
 def measured(name: str, sentence: tuple[str, str, str | None] | None = None) -> Draw:
-    """What an experiment found."""
+    """Draw the result of an experiment."""
     text, to, _ = sentence or (None, None, None)
     return lambda path: pellucid.experiment(name, "demo", text, to).plot(path)
 
 
 def drawn(drawing: Callable[[Explanation], str], sentence: tuple[str, str, str | None]) -> Draw:
-    """A drawing of a translation."""
+    """Make a drawing of a translation."""
 
     def draw(path: Path) -> None:
         path.write_text(drawing(explained(*sentence)), encoding="utf-8")

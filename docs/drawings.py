@@ -31,7 +31,7 @@ def text(x: float, y: float, words: str, colour: str = INK, anchor: str = "start
 
 
 def box(x: float, y: float, width: float, height: float, words: str, fill: str = "#f3f4f6") -> Drawn:
-    """A part of the model, with its name."""
+    """Draw a part of the model, with its name."""
     yield f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" fill="{fill}" stroke="{LINE}"/>'
     yield text(x + width / 2, y + height / 2 + 4, words, anchor="middle", size=11)
 
@@ -42,7 +42,7 @@ def arrow(x: float, y: float, to_x: float, to_y: float, colour: str = INK) -> Dr
 
 
 def strip(x: float, y: float, numbers: Tensor, most: float, pale: bool = False) -> Drawn:
-    """A row of numbers as colours: blue below 0, orange above; pale if it is not new."""
+    """Draw a row of numbers as colours: blue below 0, orange above; pale if it is not new."""
     for place, number in enumerate(numbers.tolist()):
         share = min(1.0, abs(number) / most)
         colour = "#c2410c" if number > 0 else "#1d4ed8"
@@ -51,7 +51,7 @@ def strip(x: float, y: float, numbers: Tensor, most: float, pale: bool = False) 
 
 
 def architecture(explanation: Explanation) -> str:
-    """The encoder at the left, the memory, the decoder at the right, and the words that it finds."""
+    """Draw the encoder at the left, the memory, the decoder at the right, and the words that it predicts."""
     config = explanation.translator.model.config
     encoder = ["self_attention", "residual_1", "feed_forward", "residual_2"]
     decoder = ["self_attention", "residual_1", "cross_attention", "residual_2", "feed_forward", "residual_3"]
@@ -78,7 +78,7 @@ def _size(explanation: Explanation, name: str) -> str:
 
 
 def _stack(explanation: Explanation, stack: str, parts: list[str], x: float, bottom: float) -> Drawn:
-    """The layers of a stack from the bottom up, with the size of what leaves each."""
+    """Draw the layers of a stack from the bottom up, with the size of each output."""
     config, y = explanation.translator.model.config, bottom
     ids = "encoder" if stack == "encoder" else "decoder"
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
@@ -123,7 +123,7 @@ def _whole(explanation: Explanation, encoder: list[str], decoder: list[str], hei
 
 
 def _said(explanation: Explanation) -> Drawn:
-    """The words that the decoder finds, with their probabilities as bars."""
+    """Draw the words that the decoder predicts, with their probabilities as bars."""
     yield text(470, 20, "linear and softmax: the next word after each", PALE, size=10)
     for row, step in enumerate(explanation.steps):
         y = 26 + 14 * row
@@ -133,7 +133,7 @@ def _said(explanation: Explanation) -> Drawn:
 
 
 def time(explanation: Explanation, steps: int = 3) -> str:
-    """Steps beside each other: the new row, the rows in the cache, and the source's keys and values."""
+    """Draw steps side by side: the new row, the rows in the cache, and the source's keys and values."""
     return svg(760, 360, (line for step in range(steps) for line in _step(explanation, step)))
 
 

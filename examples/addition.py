@@ -14,7 +14,7 @@ def sums(count: int, seed: int) -> list[tuple[str, str]]:
 
 
 def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
-    """The sums in NAME.sums and the results in NAME.results, a line each."""
+    """Write the sums to NAME.sums and the results to NAME.results, one per line."""
     for side, lines in zip(("sums", "results"), zip(*pairs, strict=True), strict=True):
         text = "".join(f"{line}\n" for line in lines)
         (folder / f"{name}.{side}").write_text(text, encoding="utf-8", newline="\n")

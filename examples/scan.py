@@ -11,7 +11,7 @@ TIMES = {"": 1, " twice": 2, " thrice": 3}
 
 
 def phrases() -> dict[str, list[str]]:
-    """What is done once: walk, turn left, walk opposite left, walk around left."""
+    """Return the actions of each command that is done once, such as turn left or walk around left."""
     actions = {verb: [action] for verb, action in VERBS.items()}
     for (verb, action), (side, turn) in itertools.product((VERBS | {"turn": ""}).items(), TURNS.items()):
         done = [action] if action else []
