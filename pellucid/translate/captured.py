@@ -128,12 +128,14 @@ class CapturedDecoding:
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
         rows = torch.from_numpy(self._rows)
-        if not likely:
+
+        def all_tokens() -> NextTokens:
             return NextTokens(log_p[rows.to(log_p.device)])
+
+        if not likely:
+            return all_tokens()
         values, ids = (each.cpu().numpy()[self._rows] for each in likely)
-        return NextTokens(
-            values[:, :-1], ids, values[:, -1], lambda: NextTokens(log_p[rows.to(log_p.device)])
-        )
+        return NextTokens(values[:, :-1], ids, values[:, -1], all_tokens)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with these rows. The places of sentences that are left out become free."""
