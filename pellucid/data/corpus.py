@@ -184,7 +184,7 @@ def read_lines(file: str) -> Iterator[bytes]:
             for number, line in enumerate(stream):
                 yield (line.removeprefix(BOM_UTF8) if number == 0 else line).removesuffix(b"\n")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise PellucidError(f"{file}: damaged or cut short ({error}). Get the file again.") from None
+        raise PellucidError(f"{file}: damaged or cut short ({error}). Copy the file again.") from None
     except OSError as error:
         raise _unreadable(file, error) from None
 

@@ -139,7 +139,7 @@ def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
-    """Pad the share of each head on the first axis, and then the axis."""
+    """Divide the first axis into heads, pad the part of each head, and then the whole axis."""
     heads = tensor.unflatten(0, (shape.heads, -1))
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads

@@ -117,9 +117,9 @@ class Workers:
             return connection.recv()
         except (EOFError, ConnectionError):
             raise PellucidError(
-                "a worker process of the training has ended: something stopped it, perhaps for want of "
-                "memory. The run goes on from its last checkpoint with --resume; with "
-                "--set training.threads=1 --accept training.threads it needs no other process."
+                "a worker process of the training has ended: something stopped it, perhaps because the memory "
+                "was full. Resume from the last checkpoint with --resume; with "
+                "--set training.threads=1 --accept training.threads no worker process is needed."
             ) from None
 
 
