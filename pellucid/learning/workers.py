@@ -117,7 +117,7 @@ class Workers:
             return connection.recv()
         except (EOFError, ConnectionError):
             raise PellucidError(
-                "a worker process of the training has ended: something stopped it, perhaps because the memory "
+                "a worker process of the training has ended: something stopped it, perhaps because memory "
                 "was full. Resume from the last checkpoint with --resume; with "
                 "--set training.threads=1 --accept training.threads no worker process is needed."
             ) from None

@@ -108,7 +108,7 @@ def test_damaged_gzip_is_an_error_with_the_file(tmp_path: Path, damage) -> None:
     source, target = corpus(tmp_path, b"one\n" * 1000, b"eins\n" * 1000)
     whole = gzip.compress(bytes(range(33, 127)) * 100 + b"\n")
     (tmp_path / "a.en.gz").write_bytes(damage(whole))
-    with pytest.raises(PellucidError, match=r"a\.en\.gz: damaged or cut short \(.+\)\. Copy the file again\."):
+    with pytest.raises(PellucidError, match=r"a\.en\.gz: damaged or cut short \(.+\)\. Copy the file again"):
         read_pairs([(source + ".gz", target)], DataConfig())
 
 
