@@ -113,7 +113,7 @@ class Explanation(Reading):
         tensor: a name or a glob; print these matrices instead, of all heads or of one `head`.
         """
         if head is not None and tensor is None:
-            raise UsageError("{}: say with {} of which tensor.", Setting("head", head), Setting("tensor"))
+            raise UsageError("{}: name its tensor with {}.", Setting("head", head), Setting("tensor"))
 
         def parts(width: int) -> list[Part]:
             if tensor is not None:

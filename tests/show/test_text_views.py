@@ -201,7 +201,7 @@ def test_any_record_can_be_shown() -> None:
         (WEIGHTS.replace("attention", "atention"), None, f"Nearest: {WEIGHTS}"),
         (WEIGHTS, 2, f"head = 2: {WEIGHTS} has 2 heads. Give one from 0 to 1."),
         ("encoder.output", 0, "head = 0: encoder.output has no heads. Leave the head out."),
-        (None, 0, "head = 0: say with tensor of which tensor."),
+        (None, 0, "head = 0: name its tensor with tensor."),
     ],
 )
 def test_errors_of_a_matrix(spanish: Explanation, tensor: str, head: int, message: str) -> None:
