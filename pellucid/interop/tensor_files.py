@@ -44,7 +44,7 @@ class OnDisk:
             for piece in tensor.view(-1).split(TOGETHER):
                 content = bytearray(len(piece) * kind.itemsize)
                 if file.readinto(content) < len(content):
-                    raise PellucidError(f"{self._path}: it ends inside the tensor {name}. Copy the file again.")
+                    raise PellucidError(f"{self._path}: it ends inside tensor {name}. Copy the file again.")
                 piece.copy_(torch.frombuffer(content, dtype=kind))
         return tensor
 
