@@ -57,7 +57,7 @@ def held_out(out: Path) -> Sentences:
 
 
 def plain(text: str) -> str:
-    """Normalise a text for a comparison: Unicode form, case and final punctuation do not count."""
+    """Normalise a text for a comparison that ignores Unicode form, case and final punctuation."""
     return unicodedata.normalize("NFC", text).casefold().strip(" .?¿।")
 
 

@@ -348,9 +348,9 @@ def check_shapes(
 def sinusoids(
     length: int, width: int, dtype: torch.dtype, device: torch.device, kind: str = "paper"
 ) -> Tensor:
-    """PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...): L D, computed in float64 (section 3.5).
+    """Return the sinusoidal positional encodings PE: L D (section 3.5).
 
-    fairseq's have i + 2 for i and j / (D/2 - 1) for 2j/D.
+    PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...); fairseq: i + 2 for i, j / (D/2 - 1) for 2j/D.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)

@@ -9,7 +9,8 @@ from pellucid.learning.finished import change_translation
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write config.toml, seal the folder again, and print the previous value."""
+    """Change a setting in config.toml, write the folder's hashes anew, and print the setting's previous
+    value."""
     if arguments.model == "demo":
         raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")
     changes = dict(arguments.settings)

@@ -80,8 +80,8 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
     for place, row in enumerate(texts):
         is_pair = isinstance(row, tuple | list) and [type(text) for text in row] == [str, str]
         if not is_pair:
-            pair = 'A pair is two texts, source and target: ("A dog.", "Ein Hund.").'
-            raise UsageError(f"{name}[{place}] is {row!r}. {pair}")
+            pair = '("A dog.", "Ein Hund.")'
+            raise UsageError(f"{name}[{place}] is not a source and a target text like {pair}: {row!r}.")
     rows = (Pair(*row, 0, line, name) for line, row in enumerate(texts, 1))
     return _clean(rows, data, Counter(read=len(texts)), name)
 

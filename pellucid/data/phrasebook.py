@@ -101,7 +101,8 @@ def meanings() -> tuple[Meaning, ...]:
 
 @cache
 def split() -> Split:
-    """Return the phrases of every direction by part. A meaning is in the same part in all directions."""
+    """Return the phrases of all directions, divided into training, validation and held-out ones. A meaning is
+    in the same part in all directions."""
     parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
     train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
     return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))

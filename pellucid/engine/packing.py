@@ -117,7 +117,7 @@ def joined(attention: Attention, shape: Shape, which: str) -> Affine:
 
 
 def output(attention: Attention, shape: Shape) -> Affine:
-    """Return the projection of the concatenated heads."""
+    """Return the weight and the bias of an attention's output projection, W^O."""
     weight = _by_head(_weight(attention.output).mT, shape).mT
     return Affine(weight.contiguous(), _bias(attention.output, shape.padded), shape.across)
 
@@ -139,7 +139,7 @@ def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
-    """Divide the first axis into heads, pad the part of each head, and then the whole axis."""
+    """Pad the rows of each head on the first axis to the padded width of a head, then pad the whole axis."""
     heads = tensor.unflatten(0, (shape.heads, -1))
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads

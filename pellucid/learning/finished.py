@@ -52,7 +52,7 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
 
 
 def _difference(one: Loaded, other: Loaded) -> str:
-    """Describe why two models cannot be averaged; a different dropout is allowed."""
+    """Return why two models cannot be averaged, or "" if they can. Their dropout may differ."""
     shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
     if different := differences(one.config.model, other.config.model, shape):
         return f"its model is of another shape: {different}"

@@ -133,8 +133,8 @@ def stages_of(model: Transformer) -> list[tuple[str, str]]:
 
 
 def _encode(model: Transformer, occurrence: Occurrence, first: int) -> Pass:
-    """Encode the sentence, but give the tokens of the compared word the positional encodings from position
-    `first` on."""
+    """Encode a sentence with its compared word moved: the word's tokens get the positional encodings of
+    position `first` and the following ones."""
     source, config = torch.tensor([occurrence.ids], device=device_of(model)), model.config
     places = slice(first, first + len(occurrence.places))
     table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)

@@ -69,8 +69,8 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 
 
 def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Raise an error for a language tag inside the text, and for a text of the phrasebook in another
-    language."""
+    """Raise an error for a language tag inside the sentence, and for a sentence of the phrasebook that is not
+    in the source language."""
     tag = TAG.fullmatch(unknown[0]) if unknown else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(

@@ -37,7 +37,7 @@ class Viewed:
         return lines(self, width)
 
     def show(self) -> None:
-        """Print the text, with the width of the terminal."""
+        """Print the text, fitted to the width of the terminal."""
         print_lines(self.lines(columns_of_terminal()))
 
 

@@ -26,7 +26,8 @@ class CodeLine:
 
 
 def code_line(name: str) -> CodeLine | None:
-    """Return the line that computes a tensor of a trace or a stage of a worked example, or None."""
+    """Return the line of source code that computes a tensor of a trace or a stage of a worked example, or
+    None."""
     part, _, last = kind_of(name).rpartition(".")
     owner = (part or "attention").title().replace("_", "")  # the class of model.py that is this part
     return next(

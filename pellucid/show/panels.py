@@ -124,7 +124,7 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
 
 
 def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:
-    """Draw the panels, with a colour bar for each matrix without infinities."""
+    """Draw the panels. A matrix gets a colour bar unless it contains infinities."""
     down = -(-len(panels) // 2)
     across = -(-len(panels) // down)
     sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]

@@ -19,8 +19,10 @@ WRITTEN = 120  # cells of a single matrix that get their number
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
-    """Return the title and the panels of a picture, one panel per head: one of NAMES, a tensor, or a part
-    (its weights or its output)."""
+    """Return the title and the panels of a picture, one panel per head. ⏎
+
+    name: one of NAMES, a tensor, or a part of the model, which stands for its weights or its output.
+    """
     trace, weights = reading.trace, f"{reading.watched_layer}.weights"
     if name in NAMES:
         record = (merge_words(reading) if name == "words" else trace)[weights]

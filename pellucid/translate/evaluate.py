@@ -77,8 +77,10 @@ def exactly_right(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
 ) -> float:
     """Return the percentage of hypotheses that equal one of their references. Both sides are compared in
-    Unicode NFC and without white space at the ends. Each list of `references` has one reference for each
-    hypothesis."""
+    Unicode NFC and without white space at the ends.
+
+    references: one or several lists, each with one reference for each hypothesis.
+    """
 
     def plain(text: str) -> str:
         return unicodedata.normalize("NFC", text.lower() if lowercase else text).strip()

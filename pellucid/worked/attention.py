@@ -138,7 +138,7 @@ def _count_heads(arrays: Mapping[str, Tensor], heads: int | None) -> int:
     counts |= {name: len(array) for name, array in arrays.items() if array.dim() == 3}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise UsageError(f"the numbers of heads differ: {listed}. Give one matrix for each head.")
+        raise UsageError(f"different numbers of heads are given: {listed}. Give one matrix for each head.")
     return next(iter(counts.values()), 1)
 
 
@@ -194,8 +194,8 @@ def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
 
 
 def _read_divisor(scale: Scale, start: Start) -> float | None:
-    """Return the number that divides the scores, or None if they are not divided. Without queries there is no
-    d_k."""
+    """Return the number that divides the scores, or None if nothing does: scale=None, or "sqrt_dk" where the
+    queries, whose width is d_k, are not given."""
     width = start.matrices["queries"].shape[-1] if "queries" in start.matrices else None
     if scale is None or scale == "sqrt_dk":
         return None if scale is None or width is None else math.sqrt(width)

@@ -50,7 +50,7 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
     if math.isnan(value):
         comma = " Decimals come after a point, not after a comma." if "," in text else ""
         raise UsageError(
-            f'{where}: "{text}" is not a number.{comma} Write 0.25, -inf, or … for one left out.'
+            f'{where}: "{text}" is not a number.{comma} Write 0.25, -inf, or … for a number that is left out.'
         )
     if decimal.is_infinite():
         return value, 0.0, shown

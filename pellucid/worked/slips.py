@@ -89,8 +89,9 @@ def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:
 
 
 def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor], right: Tensor) -> str | None:
-    """Return the known slip that gives every claimed cell of a stage, such as "dividing by d_k gives this".
-    Return None if more than two slips do, or if so few cells are claimed that many mistakes would match."""
+    """Return the words for the known slip, or the two joined by "or", that give every claimed cell of a
+    stage: "dividing by d_k gives this". Return None if no slip or more than two fit,
+    or if the claimed cells are too few to tell slips apart."""
     if name in start.arrays:
         return None
     names = _names(start, name, used)

@@ -216,7 +216,10 @@ TYPED = [
     ("0,5 1", COMMA % "0,5"),
     ("1,000\t2", COMMA % "1,000"),
     ("1 2\n3", "w_key: row 1 has 1 and row 0 has 2 numbers. Write … for one that is not known."),
-    ("1 x", 'w_key: row 0, column 1: "x" is not a number. Write 0.25, -inf, or … for one left out.'),
+    (
+        "1 x",
+        'w_key: row 0, column 1: "x" is not a number. Write 0.25, -inf, or … for a number that is left out.',
+    ),
     ("[[1, 2]", "w_key: a bracket is not closed, or is one too many. Or write rows without any."),
 ]
 

@@ -93,5 +93,5 @@ def test_text_given_twice_or_not_at_all(data: dict[str, object], given: list[Any
 
 def test_what_is_no_pair() -> None:
     for wrong in (("one",), "ab", ("a", None)):
-        with pytest.raises(UsageError, match=re.escape(f"pairs[1] is {wrong!r}. A pair is two texts, ")):
+        with pytest.raises(UsageError, match=re.escape("pairs[1] is not a source and a target text like ")):
             read_text(asked({}, [TEXTS[0], wrong]))

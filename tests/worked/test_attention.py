@@ -163,7 +163,10 @@ IDLE = "{} has no effect beside {}: nothing is computed from it."
         (dict(inputs=Q, w_query=np.ones((3, 4))), "3 rows. Its transpose would: w_query is written in ×"),
         (dict(queries=X), "there are no keys. Give keys=, or inputs= (and w_key=)."),
         (dict(queries=X, keys=X, heads=4), "queries: 6 columns are not a multiple of heads = 4."),
-        (dict(inputs=X, w_query=[W_QUERY] * 2, heads=3), "the numbers of heads differ: heads 3, w_query 2."),
+        (
+            dict(inputs=X, w_query=[W_QUERY] * 2, heads=3),
+            "different numbers of heads are given: heads 3, w_query 2.",
+        ),
         (dict(scores=Q, weights=Q), IDLE.format("weights", "scores")),
         (dict(scores=Q, w_output=Q), IDLE.format("w_output", "scores")),
         (dict(weights=Q, mask="causal"), IDLE.format("mask", "weights")),

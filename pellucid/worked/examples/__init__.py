@@ -66,7 +66,7 @@ class Example:
 
     @property
     def is_part(self) -> bool:
-        """Tell whether the example is about a part around an attention: embeddings, a feed-forward network,
+        """Tell whether the example is about another part than attention: embeddings, a feed-forward network,
         Add & Norm."""
         return not {"ids", "w_1", "sublayer"}.isdisjoint(self.arguments)
 

@@ -57,7 +57,7 @@ const headsOf = ({ arrays, heads, mask }) => {
   if (counts.some(([, count]) => count < 1)) throw new UsageError("heads must be a whole number, 1 or more.", "heads");
   if (new Set(counts.map(([, count]) => count)).size > 1) {
     const listed = counts.map((pair) => pair.join(" ")).join(", ");
-    throw new UsageError(`the numbers of heads differ: ${listed}. Give one matrix for each head.`, "heads");
+    throw new UsageError(`different numbers of heads are given: ${listed}. Give one matrix for each head.`, "heads");
   }
   return counts[0]?.[1] ?? 1;
 };

@@ -87,7 +87,7 @@ export const writtenNumber = (text, decimals = null, place = "", where = place) 
   if (!digits || !Number.isFinite(Number(plain))) {
     const comma = text.includes(",") ? " Decimals come after a point, not after a comma." : "";
     throw new UsageError(
-      `${where}: "${text}" is not a number.${comma} Write 0.25, -inf, or … for one left out.`,
+      `${where}: "${text}" is not a number.${comma} Write 0.25, -inf, or … for a number that is left out.`,
       place,
     );
   }
