@@ -33,9 +33,9 @@ def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(toy.write(folder), folder / "model", device="cpu")
 
 
-@pytest.fixture(scope="module")  # longer, and its event loop would be in the way of other tests
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A real browser for pages."""
+    """A real browser for pages. While it is open, an event loop runs in the tests' thread."""
     with chromium() as browser:
         yield browser
 

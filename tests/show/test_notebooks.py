@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     stands = [texts(cell) for cell in notebook.cells]
     resources = {"metadata": {"path": str(tmp_path)}}
     client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
-    asyncio.run(client.async_execute())
+    with ThreadPoolExecutor(1) as aside:  # the browser's event loop may run in this thread
+        aside.submit(asyncio.run, client.async_execute()).result()
     printed = "\n".join(text for cell in notebook.cells for text in texts(cell))
     if path.stem in SHOWN:
         assert [texts(cell) for cell in notebook.cells] == stands, "run it again, and keep its outputs"
