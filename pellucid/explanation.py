@@ -48,16 +48,18 @@ class Explanation(Reading):
         only: str | Sequence[str] = "*",
         gradients: bool = False,
     ) -> Trace:
-        """Run the same teacher-forced pass again, with `edits`.
+        """Run the same teacher-forced pass again, with `edits`, and return its trace.
 
-        With `gradients`, tensors keep their graph, for `pellucid.gradients`.
+        only: the tensors to record, a glob or several. gradients: keep the autograd graph, for
+        `pellucid.gradients`.
         """
         model = self.translator.model
         batch = in_batch(model, [(self.source_ids, self.target_ids)])
         return watch(model, batch, only=only, edits=edits, gradients=gradients, vocabulary=self.vocabulary)
 
     def looked_at(self, part: str | None = None) -> list[HeadLook]:
-        """Return the words that each head of an attention looked at; by default, of every cross-attention."""
+        """Return the tokens with the largest weights at each position, for each head of the attention `part`;
+        by default, of every cross-attention."""
         return find_looks(self, part)
 
     def merged(self) -> Records:
@@ -65,8 +67,8 @@ class Explanation(Reading):
         return merge_words(self)
 
     def alignment(self) -> Alignment:
-        """Return the source word of each target word. str() of the result is a line of Pharaoh pairs: "0-0
-        1-2"."""
+        """Return the source word with the largest attention weight for each target word. str() of the result
+        is a line of Pharaoh pairs, source-target: "0-0 1-2"."""
         return align(self)
 
     def against(self, other: "Explanation") -> Difference:
@@ -94,12 +96,12 @@ class Explanation(Reading):
         write(place(path), as_json(self))
 
     def to_npz(self, path: str | Path) -> None:
-        """Write every tensor by its name, and the tokens, for numpy.load."""
+        """Write an .npz file for numpy.load: every tensor by its name, the tokens and the alignment."""
         write(place(path), as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
-        """Draw a tensor, a part (all its heads), "looked" or "words" (where each step looked) to a .png, .svg
-        or .pdf; needs pip install "pellucid[plot]"."""
+        """Save a picture as .png, .svg or .pdf. `name` is a tensor, a module (its weights or its output), or
+        "looked" or "words" (where each step looked). Needs pip install "pellucid[plot]"."""
         file, (title, panels) = place(path), picture(self, name)
         draw_panels(file, panels, name, title)
 

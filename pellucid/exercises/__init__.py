@@ -1,7 +1,7 @@
-"""The exercises of docs/learn/: questions in exercises.toml, and a judge of the reader's answers.
+"""The exercises of docs/learn/: questions in exercises.toml, and a check of the reader's answers.
 
-A number is judged by the digits that the reader writes, a word as a word. A test computes every answer from
-the model or from the equations.
+A number with decimals may be off by half a unit of the last digit that the reader writes; a whole number or a
+word must be the same. A test computes every answer from the model or from the equations.
 """
 
 import functools
@@ -46,7 +46,7 @@ class Exercise:
 
     @property
     def wanted(self) -> str:
-        """Describe the form of an answer."""
+        """Say what form an answer must have: "one word", "2 whole numbers"."""
         count = "" if self.any_order else f"{len(self.answer)} "
         if self.is_words:
             return f"{count}words, in quotes" if len(self.answer) > 1 else "one word"
@@ -73,7 +73,7 @@ def exercises() -> dict[str, Exercise]:
 
 
 def exercise(name: str) -> Exercise:
-    """Return the exercise of this name."""
+    """Return the exercise of this name; raise UsageError if there is none."""
     known = exercises()
     if name not in known:
         near = did_you_mean(name, known)
@@ -104,7 +104,8 @@ def judge(exercise: Exercise, written: str) -> Verdict:
 
 
 def _is_same(answer: str | float, given: str | Decimal) -> bool:
-    """Compare words without capitals, and numbers within half a unit of the last written digit."""
+    """Tell whether an answer is right: a word regardless of capitals, a whole number exactly, another number
+    within half a unit of the last written digit."""
     if isinstance(answer, str) or isinstance(given, str):
         return str(answer).casefold() == str(given).casefold()
     decimals = _decimals(given)

@@ -14,7 +14,8 @@ from pellucid.reading.words import visible
 
 
 def html_page(title: str, body: str, style: str, script: str, data: str = "") -> str:
-    """Return a whole page. title: text. body, data: HTML; `data` are elements that only hold data."""
+    """Return a complete HTML page. `title` is plain text; `body` and `data` are HTML, and the elements in
+    `data` only hold data for the script."""
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
     return f"""<!doctype html>
 <html lang=en>
@@ -36,15 +37,15 @@ def styles(names: Sequence[str]) -> str:
 
 
 def json_block(name: str, value: Any) -> str:
-    """Return data as an element with this id, for the page's script; text in the data cannot end the
-    element."""
+    """Return a <script> element with this id that holds a value as JSON. "<" is escaped, so that no text in
+    the value can close the element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     safe = text.replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{safe}</script>'
 
 
 def filled(name: str, /, **texts: str) -> str:
-    """Return a file of the page's folder with each $word replaced by HTML."""
+    """Return a template from the page's folder with each $word replaced by the HTML given for it."""
     return Template(page_file(name)).substitute(texts)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 
 
 class Blocks:
-    """Collects arrays in blocks of text."""
+    """A collector of arrays: `put` packs several arrays into one block of text."""
 
     def __init__(self) -> None:
         self.packed: list[str] = []
 
     def put(self, arrays: Iterable[np.ndarray]) -> list[dict[str, Any]]:
-        """Add a block with these arrays. Return the place of each: its block, its offset in bytes, and its
-        type if that is float16."""
+        """Pack these arrays into a new block. Return where each array is: {"block", "offset" in bytes,
+        "type": only if it was stored as float16}."""
         offset, parts = 0, []
         places: list[dict[str, Any]] = []
         for array in arrays:
@@ -33,7 +33,7 @@ class Blocks:
         return places
 
     def html(self) -> list[str]:
-        """Return an element for each block."""
+        """Return an HTML element for each block, with the ids "block-0", "block-1" and so on."""
         return [
             f'<script type="text/plain" id="block-{name}">{text}</script>'
             for name, text in enumerate(self.packed)

@@ -46,8 +46,8 @@ def _number(value: float) -> str:
 
 
 def _word(token: str) -> str:
-    """Return a token as HTML; the writing direction of an Arabic or Hebrew token does not affect its
-    surroundings."""
+    """Return a token as HTML, isolated so that an Arabic or Hebrew token does not reorder the text around
+    it."""
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 
@@ -69,7 +69,7 @@ def _step(place: int, step: Step) -> str:
 
 
 def _looked_rows(reading: Reading) -> str:
-    """Return a table row for each step: where it looked, as the mean of the heads of the last
+    """Return a table row for each step: its weights over the source, the mean of the heads of the last
     cross-attention."""
     return "".join(
         f"<tr><th scope=row>{_word(step.input)} <small>→ {_word(step.expected)}</small>"

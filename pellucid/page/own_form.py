@@ -80,7 +80,8 @@ def _field(name: str, label: str) -> str:
 
 
 def own_payload(first: Example | None = None) -> dict[str, Any]:
-    """Return the script's data for the form; `first` is the example that it begins with."""
+    """Return the data that the script needs for the form. The form begins with `first`, or by default with
+    FIRST."""
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [
         {"name": of.name, "about": about(of), "at": of.at, "called": of.called, "form": as_form(of)}
@@ -97,7 +98,7 @@ def own_payload(first: Example | None = None) -> dict[str, Any]:
 
 
 def as_form(of: Example) -> dict[str, str]:
-    """Return an example as the texts of the form's fields, by field name."""
+    """Return the text that an example puts into each field of the form, by the field's name."""
     settings = of.arguments
     start = None if of.is_part else attention(**settings).start
     arrays = start.arrays if start else {name: settings[name] for name in PART_MATRICES if name in settings}
@@ -130,8 +131,8 @@ def _scaling_and_mask(start: Start, scale: str | float | None) -> dict[str, str]
 
 
 def _matrix_text(matrix: Any, exactly: bool = False) -> str:
-    """Write each row on a line, with an empty line between heads; `exactly` keeps every digit, as claims
-    need."""
+    """Write a matrix as text: a line for each row, an empty line between heads. With `exactly`, 1.0 stays
+    1.0, as claims need; otherwise it becomes 1."""
     rows = matrix.tolist() if isinstance(matrix, Tensor | np.ndarray) else matrix
     rows = rows if isinstance(rows[0], list | tuple) else [rows]
     if isinstance(rows[0][0], list | tuple):

@@ -1,18 +1,18 @@
-"""What the page carries of readings: a header in JSON, and blocks of numbers.
+"""The data of a page: a header in JSON, and blocks of numbers.
 
 The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning}, "captions": {kind of tensor:
 its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "text"}}, where a kind is
-"attention.weights" or "residual.sum",
-"models": [{"computes": whether the page has all weights and so can compute, "config": its ModelConfig,
-"translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
-parameters]}, "vocabulary": spelling.py}],
-"runs": [{"title", "text", "translation", "to", "forced", "model": its place among the models, "source",
-"target", "expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON,
-"tensors": {name: {"axes", "shape", and a place, or "how": a key of HOW}}}]}.
-A place is {"block", "offset" in bytes, "type": "float16" where the numbers fit into 16 bits unchanged, else
-float32}. Of a big vocabulary a tensor along V has only the best tokens of each row and, last, the expected
-one: then there is "kept": {"size": of the vocabulary, "tokens": for each row, "log_sum_exp": of each row of
-logits}.
+"attention.weights" or "residual.sum", "models": [{"computes": whether the page has all weights and can run
+the model, "parameter_count", "config": its ModelConfig, "translation": its TranslationConfig, "parameters":
+{name: {"shape", place}}, "made_of": {tensor: [tensors, parameters]}, "vocabulary": see spelling.py}], "runs":
+[{"name", "title", "text", "translation", "to", "forced", "model": its index in "models", "source", "target",
+"expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name:
+{"axes", "shape", and a place, or "how": a key of HOW}}}]}.
+
+A place is {"block", "offset" in bytes, "type": "float16" if all numbers fit into 16 bits unchanged, absent
+for float32}. If "computes" is false, the decoder's logits and probabilities have only the best tokens of each
+row and, last, the expected one. They then have "kept": {"size" of the vocabulary, "tokens" and "ids" of each
+row, "log_sum_exp" of each row of logits}.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,8 +55,8 @@ COMPUTES = 400_000  # parameters: the page carries all weights of a model up to 
 
 
 def payload(shown: Sequence[Shown], **further: Any) -> str:
-    """Return HTML elements with the data of one reading, or of two side by side: "payload" is the header,
-    with the entries of `further`; "block-0" is the first block of numbers, and so on."""
+    """Return the data of one or two readings as HTML elements: "payload" holds the header with the entries of
+    `further`, and "block-0", "block-1" and so on hold the numbers."""
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
@@ -86,16 +86,16 @@ def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
 
 
 def computes(translator: TextTranslator) -> bool:
-    """Tell whether the page can run the model: the model is small, so that the page contains all its weights,
-    and the script can compute its positions."""
+    """Tell whether the page can run the model: the model has at most COMPUTES parameters, so that the page
+    contains them all, and its positional encodings are the paper's."""
     if translator.model.config.positions != "paper":
         return False
     return sum(value.numel() for value in translator.model.state_dict().values()) <= COMPUTES
 
 
 def _parameters(translator: TextTranslator) -> Arrays:
-    """Return the parameters that the page contains: all of a small model, only those of the norms of a large
-    one."""
+    """Return the parameters that the page contains: all of them if it can run the model, otherwise only those
+    of the norms."""
     state = in_float32(translator.model).state_dict()
     kept = [name for name in state if computes(translator) or ".norm." in name]
     return {name: state[name].detach().cpu().numpy() for name in kept}
@@ -140,8 +140,8 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
 def _tensors(
     reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks
 ) -> dict[str, Any]:
-    """Return where each tensor is stored, or how to compute it; the tensors of one part of the model share a
-    block."""
+    """Return for each tensor its axes, its shape, and where it is stored or how to compute it. The tensors of
+    one module share a block."""
     trace, config = reading.trace, translator.model.config
     tensors: dict[str, dict[str, Any]] = {}
     if not computes(translator):
@@ -161,8 +161,8 @@ def _tensors(
 
 
 def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
-    """Return the tensors of KEPT: for each position the best words, best first (ties: lower id first), then
-    the expected word; and the log of the sum of exp(logit) over all words."""
+    """Return the logits and probabilities of only the BEST words at each position, best first (ties: lower id
+    first), and of the expected word. Add the log of the sum of exp(logit) over all words."""
     logits_BLV, probabilities_BLV = (reading.trace[name].tensor for name in KEPT)
     best = logits_BLV[0].sort(descending=True, stable=True).indices[:, :BEST].tolist()
     chosen = [[*ids, expected] for ids, expected in zip(best, reading.target_ids, strict=True)]
@@ -181,8 +181,8 @@ def _best_words(reading: Reading, blocks: Blocks) -> dict[str, dict[str, Any]]:
 
 
 def _way_to_make(record: Record, trace: Trace, parameters: Arrays, config: ModelConfig) -> str | None:
-    """Return the key of HOW by which the page computes this tensor from others with the same bits, or
-    None."""
+    """Return the key of HOW, such as "plus", with which the page can compute this tensor from others bit for
+    bit, or None if it cannot."""
     by, (tensors, learned) = describe(record.name).by, made_of(record.name, config)
     if by not in HOW:
         return None

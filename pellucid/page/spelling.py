@@ -13,11 +13,11 @@ BYTES = 256
 
 
 def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
-    """Return {"kind", "preparation", "normalization", "languages", "words_of": the ids of the words of each
-    language, where they are known, "cannot": "" or why the page cannot cut text, "source": {"pieces",
-    "scores" (where the kind needs them), "unspoken": ids that no text spells, "bytes": the ids of the byte
-    pieces, or None}, "target": the same, or None where it is shared}; pieces only where they are `carried`.
-    """
+    """Return what the page needs to split text: {"kind", "preparation", "normalization", "languages",
+    "words_of": the ids of each language's words, where known, "cannot": why the page cannot split text, or
+    "", "source": {"pieces", "scores" (None for whole words), "unspoken": ids of control, unknown, byte and
+    unused pieces, "bytes": ids of the byte pieces, or None}, "target": the same, or None if shared}. Unless
+    `carried`, return only "kind", "languages" and an empty "cannot"."""
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     if not carried:
         return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": ""}

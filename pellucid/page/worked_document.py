@@ -23,7 +23,7 @@ STYLES = ("style", "matrices", "stages", "own")
 def attention_page(
     worked: WorkedAttention, name: str, claims: Mapping[str, Any], decimals: int | None
 ) -> str:
-    """Write the page of an attention that was computed in Python."""
+    """Return the HTML page of an attention that was computed in Python, with claims about it."""
     return example_page(Example(name, worked.arguments, claims=claims, decimals=decimals))
 
 

@@ -45,7 +45,7 @@ class BeamStep:
 
     @property
     def survivor(self) -> Candidate | None:
-        """Return the candidate on the path."""
+        """Return the candidate on the path, or None if the path is not among the candidates."""
         return None if self.place is None else self.candidates[self.place]
 
 
@@ -60,7 +60,8 @@ class BeamPath(Viewed):
 
     @property
     def lost_at(self) -> int | None:
-        """Return the step, from 0, at which the search dropped the path; None if the path reached the end."""
+        """Return the step, from 0, at which the search dropped the path or ended before it; None if the path
+        reached the end."""
         for number, step in enumerate(self.steps[: len(self.target)]):
             if step.survivor is None or step.survivor.fate in LOST:
                 return number
@@ -68,7 +69,8 @@ class BeamPath(Viewed):
 
     @property
     def verdict(self) -> str:
-        """Return a sentence on what the search did with the path."""
+        """Return a sentence: whether the search kept the path to its end, or at which step it lost it and
+        why."""
         lost = self.lost_at
         if lost is None:
             ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
@@ -89,7 +91,7 @@ class BeamPath(Viewed):
 
 def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     """Run the search again; return the candidates of each step, and the path of the reading's target among
-    them."""
+    them. Raise an error if the search now finds another translation than before."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {"n_best": translator.config.translation.beam})
@@ -122,7 +124,8 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
-    """Return a sentence on what the search does with a reading's target."""
+    """Run the search again and return a sentence: whether it keeps the reading's target, or why there is no
+    search."""
     try:
         verdict = follow_search(translator, reading).verdict
     except PellucidError as error:  # the model computes NaN
@@ -137,7 +140,7 @@ def _candidates(
     rules: Rules,
     reading: Reading,
 ) -> list[Candidate]:
-    """Return each continuation of a step, with what became of it."""
+    """Return the candidates of a step, each with its fate: kept, finished, cut off, dropped or left open."""
     open_ids = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
     candidates = []
     for rank, (ids, log_p, total) in enumerate(weighed):

@@ -16,7 +16,7 @@ NAMED = 3  # words that a row names
 
 @dataclass(frozen=True)
 class Look:
-    """One position of a head, and the words that it looked at."""
+    """One position of a head, and the tokens with the largest weights there."""
 
     asks: str  # the token that was read at this position
     expected: str | None  # in the decoder, the next token
@@ -39,7 +39,8 @@ class HeadLook:
 
 
 def find_looks(reading: Reading, part: str | None = None) -> list[HeadLook]:
-    """Return the words that each head of an attention looked at; by default of every cross-attention."""
+    """Return the tokens with the largest weights at each position, for each head of the attention `part`; by
+    default, of every cross-attention."""
     trace = reading.trace
     parts = attentions(trace, "cross" if part is None else "")
     if part is not None and part not in parts:
@@ -70,7 +71,7 @@ def entropies(weights: Tensor) -> Tensor:
 
 
 def softmax_gradients(weights: Tensor) -> Tensor:
-    """Return the norm of the derivative of the softmax at each row of weights, diag(w) − w wᵀ: ... M ->
+    """Return the Frobenius norm of the softmax's Jacobian, diag(w) − w wᵀ, for each row of weights: ... M ->
     ..."""
     squares = weights.square().sum(-1)  # the square of the norm is Σ w² − 2 Σ w³ + (Σ w²)²
     return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
@@ -101,8 +102,8 @@ def merge_pieces(weights: Tensor, asks: Sequence[Word], asked: Sequence[Word]) -
 
 @dataclass(frozen=True)
 class Link:
-    """A target word, and the source word that it looked at most, both counted from 0 without special
-    tokens."""
+    """A target word, and the source word with its largest attention weight, as indices from 0 that skip
+    special tokens."""
 
     source: int
     target: int
@@ -125,10 +126,10 @@ class Alignment:
 
 def align(reading: Reading) -> Alignment:
     """Return the source word of each target word: the one with the largest weight in the last decoder layer's
-    cross-attention, as a mean of its heads. str() of the result is a line of Pharaoh pairs, "0-0 1-2".
+    cross-attention (the mean of its heads). str() of the result is a line of Pharaoh pairs, "0-0 1-2".
 
-    The rows that *predict* the tokens of a target word decide. The alignment says where the model looked,
-    which need not be what a word means (Jain and Wallace 2019, Attention is not Explanation).
+    The weights are taken at the positions that *predict* a target word's tokens. The alignment says where the
+    model looked, not necessarily what a word means (Jain and Wallace 2019, Attention is not Explanation).
     """
     expected = [step.expected for step in reading.steps]
     sides = (reading.source_ids, reading.source_tokens), (reading.target_ids, expected)

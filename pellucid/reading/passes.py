@@ -1,4 +1,5 @@
-"""Watched passes over sentences: in float32, without dropout, and by default without gradients."""
+"""Passes over sentences that record their tensors: in float32, without dropout, and by default without
+gradients."""
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,24 +17,24 @@ from pellucid.translate.decoding import evaluating
 
 
 def in_float32(model: Transformer) -> Transformer:
-    """Return the model, or a copy of it in float32, so that an explanation shows full precision."""
+    """Return the model itself if it is in float32, otherwise a copy in float32, so that an explanation shows
+    full precision."""
     same = next(model.parameters()).dtype == torch.float32
     return model if same else copy.deepcopy(model).float()
 
 
 @contextmanager
 def quietly(model: Transformer, gradients: bool = False) -> Iterator[None]:
-    """Run the model without dropout, without autocast, and without gradients unless `gradients` is set."""
+    """Switch off dropout and autocast inside a `with` block, and also gradients unless `gradients` is set."""
     autocast = torch.autocast(device_of(model).type, enabled=False)
     with evaluating(model), torch.set_grad_enabled(gradients), autocast:
         yield
 
 
 def in_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[str, Any]:
-    """Return the input of the model for pairs of a sentence and its translation, both as ids: padded, with
-    masks.
+    """Return the model's arguments for pairs of source ids and target ids: padded, with masks.
 
-    The decoder reads the start token and the target shifted right.
+    The decoder's input is the start token, then each target without its last token.
     """
     start, padding = model.config.start_id, (model.config.pad_id, device_of(model))
     source, source_mask = pad([source for source, _ in pairs], *padding)
@@ -50,7 +51,8 @@ def watch(
     gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
-    """Record one teacher-forced pass over a batch from `in_batch`, with `edits`."""
+    """Run one teacher-forced pass over a batch from `in_batch`, with `edits`, and return the trace of its
+    tensors."""
     model = in_float32(model)
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(**batch)

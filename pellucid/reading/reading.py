@@ -1,7 +1,8 @@
-"""A translation and one watched, teacher-forced pass over it: every matrix of every step, as data.
+"""A translation and the record of one teacher-forced pass over it: every matrix of every step, as data.
 
 The pass computes all positions at once, in float32. The decoder reads the start token and the target shifted
-right by one; the end token is expected and never read. The search that found the translation is not watched.
+right by one, so it never reads the end token, but must predict it. The search that found the translation is
+not recorded.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Reading(Viewed):
 
     @property
     def target_ids(self) -> list[int]:
-        """Return the expected tokens, without the start token."""
+        """Return the ids of the expected tokens: the target without the start token."""
         return self.translation.hypotheses[0].token_ids
 
     @property
@@ -55,7 +56,7 @@ class Reading(Viewed):
         return attentions(self.trace, "cross")[-1]
 
     def attention_to_source(self) -> Tensor:
-        """Return where each target position looked, L M: the mean of the heads of the last
+        """Return the weights of each target position over the source, L M: the mean of the heads of the last
         cross-attention."""
         return self.trace[f"{self.watched_layer}.weights"].tensor[0].mean(0)
 
@@ -75,7 +76,7 @@ class Reading(Viewed):
 
     @property
     def difference(self) -> str:
-        """Return a sentence on how far this pass is from the search."""
+        """Return a sentence on how far the log-probabilities of this pass are from those of the search."""
         if self.largest_difference is None:
             return "The target was given, so there is no search to compare this pass with."
         return (

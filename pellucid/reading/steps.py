@@ -38,6 +38,6 @@ def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> 
 
 
 def log_probabilities(seen: Trace, target_ids: Sequence[int], sentence: int = 0) -> list[float]:
-    """Return the log-probability of each expected token, from a watched pass."""
+    """Return the log-probability of each expected token of one sentence, given the trace of a pass."""
     log_p_LV = seen["decoder.logits"].tensor[sentence, : len(target_ids)].log_softmax(-1)
     return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()

@@ -21,8 +21,8 @@ from pellucid.seeing.viewed import Viewed
 
 @dataclass(frozen=True)
 class Gap:
-    """The largest differences of every tensor's rows, computed in one way, from those of the parallel
-    pass."""
+    """The largest difference between step-by-step decoding and the parallel pass, and the tensor that has
+    it."""
 
     difference: float  # the largest of any number in any tensor
     where: str  # the name of that tensor
@@ -30,7 +30,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class TokenStep:
-    """A step of decoding: the token that it reads, and its results with a cache and without one."""
+    """A step of decoding: the token that it reads, and its differences from the parallel pass with and
+    without a cache."""
 
     input: str
     cached: Gap  # of one row
@@ -101,7 +102,8 @@ def decode_stepwise(model: Transformer, reading: Reading) -> Stepwise:
 
 
 def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
-    """Compare the rows from `first` to `end` (exclusive); they look at no position from `end` on."""
+    """Return the largest difference between the tensors of a step and the same rows, `first` to `end`
+    (exclusive), of the parallel pass."""
     gaps = [
         Gap(largest_gap(record.tensor, _rows(parallel[name], first, end)), name)
         for name, record in seen.items()
@@ -110,13 +112,15 @@ def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:
-    """Return the largest difference of two tensors. −∞ equals −∞ only; NaN differs from everything."""
+    """Return the largest absolute difference of two tensors. −∞ equals only −∞; a NaN in either makes the
+    result ∞."""
     gaps = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
     return float(gaps.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
 
 
 def _rows(record: Record, first: int, end: int) -> Tensor:
-    """Return the rows of these positions; if the axis M is the target, only the keys before `end`."""
+    """Return the rows from `first` to `end` (exclusive), and along M only the keys before `end`, except in
+    cross-attention, whose keys are the source."""
     tensor = record.tensor
     for place, axis in enumerate(record.axes):
         if axis == "L":

@@ -13,8 +13,8 @@ from pellucid.seeing.edits import ADDED
 
 @dataclass(frozen=True)
 class TensorKind:
-    """A row of the table: the tensors that are computed at the same place of every such part, such as
-    "attention.scores"."""
+    """A row of the table: one kind of tensor, such as "attention.scores", which every attention of the model
+    computes."""
 
     name: str
     axes: str
@@ -35,7 +35,7 @@ class TensorKind:
 
 @dataclass(frozen=True)
 class Parameter:
-    """The description of a parameter of the model, by the last part of its name."""
+    """The description of a parameter, such as "query", in every module that has it."""
 
     name: str
     symbol: str
@@ -44,7 +44,7 @@ class Parameter:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a tensor by its name: "attention.weights", "residual.sum"."""
+    """Return the kind of a tensor: "decoder.layers.0.self_attention.weights" -> "attention.weights"."""
     path, _, last = name.rpartition(".")
     part = path.rpartition(".")[2]
     return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
@@ -66,7 +66,8 @@ def made_of(name: str, config: ModelConfig) -> tuple[list[str], list[str]]:
 
 
 def _source(reference: str, path: str, config: ModelConfig) -> str:
-    """Return the full name of an entry of `of`, for the part with this path."""
+    """Return the full name of the tensor that an entry of `of`, such as "<read>", means for the module at
+    this path."""
     first, stack = config.norm == "first", path.partition(".")[0]
     stream = _stream(stack, config)
 
@@ -99,8 +100,8 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
 
 
 def _stream(stack: str, config: ModelConfig) -> list[str]:
-    """List the tensors that pass through a stack: its embeddings, and the output of each residual
-    connection."""
+    """List the tensors of a stack's residual stream, in order: its embeddings, then the output of each
+    residual connection."""
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
     residuals = [(layer, number) for layer in range(layers) for number in ADDED[stack]]
     outputs = [f"{stack}.layers.{layer}.residual_{number}.output" for layer, number in residuals]

@@ -33,8 +33,8 @@ def number_text(number: float, form: str) -> str:
 
 
 def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
-    """Read the sentence to explain. It must not be empty or too long; in a vocabulary of words, each word
-    must be known."""
+    """Read the sentence to explain. Raise an error if it is empty or too long, or if it has a word that a
+    vocabulary of whole words does not have."""
     source = read_source(text, to, vocabulary, TOKENS)
     if source.empty:
         raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
@@ -43,7 +43,8 @@ def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 
 
 def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
-    """Read a target that the user chose. It may be empty: then only the end token is expected."""
+    """Read a target that the user chose; raise an error if it is too long or has an unknown word. If it is
+    empty, only the end token is expected."""
     target = read_target(text, to, vocabulary, TOKENS)
     _check(target, "target", vocabulary)
     return target
@@ -94,8 +95,8 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
 
 
 def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
-    """Return the words of each language if the vocabulary is that of the demo's phrasebook; otherwise return
-    an empty dictionary."""
+    """Return the words of each language if the vocabulary comes from the demo's phrasebook, otherwise an
+    empty dictionary."""
     if vocabulary.kind != "word" or not vocabulary.joint:
         return {}
     by_language = phrasebook.words()
@@ -116,8 +117,8 @@ def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, st
 
 
 def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list[str]:
-    """Return the words of the "sentence" or the "target" that the vocabulary does not have; none if words are
-    split into pieces."""
+    """Return the words of the "sentence" or the "target" that the vocabulary does not have; an empty list if
+    it splits words into pieces."""
     if vocabulary.kind != "word" or vocabulary.unknown_id not in sentence.ids:
         return []
     model, language = _side(side, sentence.to, vocabulary)
@@ -126,7 +127,8 @@ def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list
 
 
 def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
-    """Return the known words most similar to an unknown one, in the language of that side if it is known."""
+    """Return a hint for an unknown word: the most similar known words, in the language of that side if it is
+    known, or that there are none."""
     model, language = _side(side, to, vocabulary)
     own = languages_of(vocabulary).get(language or "", frozenset())
     words = [known for known in _words(model) if not own or known in own]

@@ -1,1 +1,2 @@
-"""How readings are shown: as text, in notebooks, as pictures, as files."""
+"""Ways to show results (explanations, traces, worked examples): as text, in notebooks, as pictures, as
+files."""

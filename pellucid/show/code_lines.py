@@ -26,8 +26,8 @@ class CodeLine:
 
 
 def code_line(name: str) -> CodeLine | None:
-    """Return the line of source code that computes a tensor of a trace or a stage of a worked example, or
-    None."""
+    """Return the line of model.py that computes a tensor of a trace or a stage of a worked example, or None
+    if no line there computes it."""
     part, _, last = kind_of(name).rpartition(".")
     owner = (part or "attention").title().replace("_", "")  # the class of model.py that is this part
     return next(
@@ -37,7 +37,8 @@ def code_line(name: str) -> CodeLine | None:
 
 @cache
 def _lines() -> dict[tuple[str, str], CodeLine]:
-    """Return the lines by the class or function, and by the last part of the tensor's name."""
+    """Return the lines of model.py by class or function and by the tensor's last name: ("Attention",
+    "queries")."""
     source, found = getsource(model), dict[tuple[str, str], CodeLine]()
     for owner in ast.parse(source).body:
         if not isinstance(owner, ast.ClassDef | ast.FunctionDef):

@@ -11,7 +11,8 @@ from pellucid.reading.words import number_text, visible
 
 
 def blocks(widths: Sequence[int], width: int, left: int, gap: int) -> list[slice]:
-    """Divide columns of these widths into blocks that fit beside the first `left` columns."""
+    """Split a wide table: return slices of its columns, each of which fits into `width` beside the first
+    `left` columns."""
     first = sum(each + gap for each in widths[:left]) - gap
     found, start, used = [], left, first
     for place in range(left, len(widths)):
@@ -29,21 +30,21 @@ def paragraph(text: str, width: int) -> list[str]:
 
 
 def short(path: str) -> str:
-    """Shorten a part's path for a table: decoder.layers.1.cross_attention -> decoder 1 cross."""
+    """Shorten the path of a module for a table: decoder.layers.1.cross_attention -> decoder 1 cross."""
     words = path.replace(".layers.", " ").replace("_attention", "").replace(".", " ")
     return words.replace("residual_", "residual ").replace("feed_forward", "feed-forward")
 
 
 def digits(number: float, decimals: int = 4) -> str:
-    """Write a number with these decimals; as a power of ten if all of them would be 0; NaN as ?."""
+    """Write a number with `decimals` decimals. Write a number too small for them as 1.2e-05, and NaN as ?."""
     tiny = number != 0 and abs(number) < 0.5 * 10**-decimals
     return number_text(number, ".1e" if tiny else f"z.{decimals}f")
 
 
 def written(cell: Any, form: int | str) -> str:
-    """Write the content of a cell: text unchanged, None as nothing, the parts of a tuple one after the other.
+    """Return the text of a cell: a string unchanged, "" for None, the items of a tuple joined.
 
-    form: the decimals of numbers, as in `digits`, or a number format of Python.
+    form: how to write floats: a number of decimals, as in `digits`, or a Python format such as ".2f".
     """
     if isinstance(cell, tuple):
         return "".join(written(part, form) for part in cell)
@@ -55,7 +56,7 @@ def written(cell: Any, form: int | str) -> str:
 
 
 def short_share(share: float) -> str:
-    """Write a share of 1 in three characters, .45 or 1.0; NaN as ?."""
+    """Write a share from 0 to 1 in three characters: .45 or 1.0. Write NaN as ?."""
     if math.isnan(share):
         return "?"
     return "1.0" if share >= 0.995 else f"{share:.2f}"[1:]

@@ -32,7 +32,7 @@ SCHEMA, VERSION = "pellucid.explanation", 3
 
 
 def as_json(reading: Reading) -> bytes:
-    """Write an explanation as JSON; the schema is this module's docstring."""
+    """Return an explanation as JSON. The schema is in this module's docstring."""
     translation, aligned = reading.translation, align(reading)
     table = {
         "schema": SCHEMA,
@@ -54,7 +54,8 @@ def as_json(reading: Reading) -> bytes:
 
 
 def as_npz(reading: Reading) -> bytes:
-    """Write every tensor by its name, and the tokens, as the bytes of an .npz."""
+    """Return an explanation as the bytes of an .npz file: every tensor by its name, the tokens and the
+    alignment."""
     pairs = [[link.source, link.target] for link in align(reading).links]
     arrays: dict[str, Any] = {
         **{name: record.tensor.numpy() for name, record in reading.trace.items()},

@@ -1,5 +1,5 @@
-"""Pictures as files (matplotlib): panels with a matrix as shades, bars or lines, in fonts that have all
-letters. The same data always gives the same bytes."""
+"""Picture files, drawn with matplotlib: panels with a heat map, bars or lines, in fonts that have all letters
+of the text. The same data always gives the same bytes."""
 
 import functools
 import io
@@ -28,7 +28,8 @@ STYLES = ((PURPLE, ""), (ORANGE, "///"), (PALE_PURPLE, "..."))  # colours and ha
 
 @dataclass(frozen=True)
 class Shades:
-    """A matrix as shades from 0 to `most`; with `signed`, from -most to most. −∞ is hatched."""
+    """A heat map of a matrix: shades from 0 to `most`, or from -most to most if `signed`. ∞ and NaN are
+    hatched."""
 
     title: str
     grid: Sequence[Sequence[float]]
@@ -76,7 +77,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Lines:
-    """A line, or marks, for each label."""
+    """A chart with a line, or with marks only, for each label in `series`."""
 
     title: str
     x: str
@@ -96,15 +97,16 @@ Panel = Shades | Bars | Lines
 
 
 def _name_ticks(set_ticks: Callable[..., Any], names: Sequence[str], turned: bool = False) -> None:
-    """Label rows or columns; if there are many, only some of them. Long labels are turned upright if
-    `turned`."""
+    """Label rows or columns; if there are many, label only every second, third and so on. With `turned`, long
+    labels are vertical."""
     some = slice(None, None, -(-len(names) // LABELLED) or 1)
     rotation = 90 if turned and sum(map(len, names)) > 60 else 0
     set_ticks(range(len(names))[some], list(map(visible, names[some])), fontsize=7, rotation=rotation)
 
 
 def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str = "") -> None:
-    """Draw the panels into a file, two side by side, in fonts that have their letters."""
+    """Draw panels, two side by side, and save them as .png, .svg or .pdf; raise an error for another ending.
+    `name` fixes the ids inside an SVG, so that its bytes stay the same."""
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
@@ -124,7 +126,7 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
 
 
 def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:
-    """Draw the panels. A matrix gets a colour bar unless it contains infinities."""
+    """Draw the panels into the figure, with a colour bar for each matrix whose numbers are all finite."""
     down = -(-len(panels) // 2)
     across = -(-len(panels) // down)
     sizes = [(len(each.columns), len(each.rows)) for each in panels if isinstance(each, Shades)]

@@ -1,7 +1,9 @@
-"""The pictures of an explanation: any tensor by its name, all heads of a part, and these:
+"""Pictures of an explanation, chosen by name: a tensor, a module (its weights or its output), or one of
+these:
 
-looked     the mean of the last cross-attention's heads: where each step looked
-words      the same between words, where the vocabulary cuts words into pieces
+looked: where each step looked in the source, the mean of the heads of the last cross-attention
+
+words: the same, with the pieces of each word merged
 """
 
 import dataclasses
@@ -19,9 +21,9 @@ WRITTEN = 120  # cells of a single matrix that get their number
 
 
 def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
-    """Return the title and the panels of a picture, one panel per head. ⏎
+    """Return the title and the panels of a picture, one panel per head; raise an error for an unknown name.
 
-    name: one of NAMES, a tensor, or a part of the model, which stands for its weights or its output.
+    name: a tensor, a module (for its weights, or its output if it has no weights), or one of NAMES.
     """
     trace, weights = reading.trace, f"{reading.watched_layer}.weights"
     if name in NAMES:
@@ -38,7 +40,8 @@ def picture(reading: Reading, name: str) -> tuple[str, list[Shades]]:
 
 
 def whole_set(reading: Reading) -> list[str]:
-    """List the most useful pictures: each attention, its mask, those of NAMES, and the probabilities."""
+    """Return the names of the most useful pictures: the weights of each attention, the causal mask, NAMES,
+    and the decoder's probabilities."""
     weights = [f"{part}.weights" for part in attentions(reading.trace)]
     return [*weights, "decoder.layers.0.self_attention.mask", *NAMES, "decoder.probabilities"]
 
@@ -50,8 +53,8 @@ def _title(record: Record) -> str:
 
 
 def _panels(reading: Reading, record: Record) -> list[Shades]:
-    """Make a panel for each head, or one panel if all heads are equal. Of an axis V, show only the best
-    words."""
+    """Return a panel for each head, or one panel if all heads are equal. If the columns are the vocabulary,
+    keep only the best words of each row."""
     heads, sides = record.matrices.numpy(), record.sides
     rows, columns = record.labels(sides[0]), record.labels(sides[1]) if len(sides) > 1 else [""]
     if sides.endswith("V"):

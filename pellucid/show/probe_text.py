@@ -1,4 +1,5 @@
-"""The results of the probes as text: one word in two sentences, and leaks."""
+"""The results of two probes as text: how a word differs between two sentences, and which predictions depend
+on tokens that they must not know."""
 
 from collections.abc import Sequence
 
@@ -20,8 +21,8 @@ MOVED = (
 
 @view(Comparison)
 def compare_parts(comparison: Comparison, width: int) -> list[Part]:
-    """Show the sentences with their translations, the verdict, a table of the stages, and a table for each
-    layer."""
+    """Show both sentences with their translations, a verdict, the cosine of the word's two vectors after each
+    stage, and for each layer which words moved it."""
     parts: list[Part] = []
     pairs = zip((comparison.first, comparison.second), comparison.renderings, strict=True)
     for which, (occurrence, rendering) in zip(("first ", "second"), pairs, strict=True):
@@ -44,7 +45,7 @@ def compare_parts(comparison: Comparison, width: int) -> list[Part]:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Summarise the comparison in a sentence or two."""
+    """Say how similar the word's two vectors are before and after the encoder, and what made them differ."""
     first, last = comparison.stages[0], comparison.stages[-1]
     if not last.distance:
         return f"Nothing parts the two: {comparison.word!r} has the same vector everywhere."
@@ -85,7 +86,8 @@ def _signed(share: float) -> str:
 
 @view(LeakReport)
 def leak_parts(report: LeakReport, width: int) -> list[Part]:
-    """Show the verdict, the first leaks, what was tried, and what counted as rounding."""
+    """Show the verdict, the first leaks, what was tried, and the largest difference that counted as
+    rounding."""
     count = len({leak.position for leak in report.leaks})
     verdict = "nothing leaks: no prediction changed with a token that it must not know"
     if report.leaks:

@@ -1,4 +1,5 @@
-"""A reading and what follows from it as notes and tables: steps, heads, words, the search, two targets."""
+"""A translation and its recorded pass as notes and tables: the steps, where heads looked, the search,
+decoding step by step, and two targets side by side."""
 
 import math
 from collections.abc import Callable
@@ -55,7 +56,8 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
 
 
 def brief_parts(reading: Reading) -> list[Part]:
-    """Show the translation, its steps, and one line with the word that each step looked at most."""
+    """Show the translation, its steps, and in one line the source token with the largest weight at each
+    step."""
     most = reading.attention_to_source().argmax(-1).tolist()
     looked = ", ".join(
         f"{step.expected} at {reading.source_tokens[place]}"
@@ -89,7 +91,8 @@ def _step(number: int, step: Step) -> list[Any]:
 def more_parts(
     reading: Reading, path: Callable[[], BeamPath], steps: Callable[[], Stepwise], width: int
 ) -> list[Part]:
-    """Show the alignment, the search, and the steps with a cache and without."""
+    """Show the alignment, the path through the search, and step-by-step decoding with and without a cache.
+    `path` and `steps` are called to compute them."""
     aligned = align(reading)
     pairs = [
         f"{aligned.source_words[each.source]}–{aligned.target_words[each.target]}" for each in aligned.links
@@ -103,7 +106,8 @@ def more_parts(
 
 
 def tensor_parts(reading: Reading, name: str, width: int, head: int | None = None) -> list[Part]:
-    """Show the matrices of a tensor, of a part (its weights or its output), or of all that match a glob."""
+    """Show the matrices of a tensor, of a module (its weights, or its output if it has none), or of all
+    tensors that match a glob. With `head`, show that head alone."""
     trace, vocabulary = reading.trace, reading.vocabulary
     of_part = [full for full in (f"{name}.weights", f"{name}.output") if full in trace]
     names = of_part[:1] or find_names(name, trace)
@@ -115,7 +119,8 @@ def tensor_parts(reading: Reading, name: str, width: int, head: int | None = Non
 
 @view(BeamPath)
 def beam_parts(path: BeamPath, width: int) -> list[Part]:
-    """Show the path through the search: its rank at each step, and the best candidates that were dropped."""
+    """Show the path of one target through the search: its rank at each step, and the best other
+    candidates."""
     header = ["step", "says", "  log p", "  sum", "rank", "other candidates (✗: dropped), their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     left = len(header) if width >= 66 else 2

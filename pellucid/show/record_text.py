@@ -1,7 +1,8 @@
-"""A tensor as matrices, and a trace as a list of tensors.
+"""Text for a tensor (as matrices) and for a trace (as a list of tensors).
 
-The shade of a number is its share: of 1 for weights and probabilities, otherwise of the largest absolute
-number. −∞ is hatched in a terminal, and an exact 0 is written as a bare 0.
+The shade of a cell shows the size of its number: relative to 1 for weights and probabilities, otherwise
+relative to the largest absolute number. In a terminal −∞ is hatched, and an exact 0 is written without
+decimals.
 """
 
 import math
@@ -29,8 +30,8 @@ LONGEST = 16  # cells of a token
 def record_parts(
     record: Record, width: int, head: int | None = None, words: Sequence[str] = ()
 ) -> list[Part]:
-    """Describe a tensor, and show the matrix of each head, for the first sentence; `words` are the labels of
-    an axis V."""
+    """Describe a tensor, and show the matrix of each head, or of one `head`, for the first sentence. `words`:
+    the vocabulary's tokens, as labels of an axis V."""
     matrices, sentences = record.matrices.double(), record.axes.startswith("B") and len(record.tensor)
     heads = range(len(matrices)) if "H" in record.axes else range(0)
     if head is not None and head not in heads:
@@ -77,20 +78,22 @@ def _about(name: str) -> list[Part]:
 
 
 def _plain(html: str) -> str:
-    """Write W<sup>Q</sup> as W^Q and d<sub>k</sub> as d_k."""
+    """Turn HTML into plain text: W<sup>Q</sup> becomes W^Q, and d<sub>k</sub> becomes d_k."""
     marked = re.sub("<sup>", "^", re.sub("<sub>", "_", html))
     return unescape(re.sub("<[^>]*>", "", marked))
 
 
 def _axis(name: str, axis: str) -> str:
-    """Say what an axis counts: target, source, model width."""
+    """Say what an axis stands for: "source" or "target" for L and M of a model's tensor, otherwise its
+    meaning in AXES."""
     if axis in "LM" and "." in name:
         return {"encoder": "source", "decoder": "target"}[stack_of(name, axis)]
     return AXES[axis]
 
 
 def _sides(name: str, axes: str, sides: Sequence[str]) -> str:
-    """Say what rows and columns are."""
+    """Say what the rows and columns are: "rows: target, which asks (L) · columns: source, which is attended
+    to (M)"."""
     asks = axes[0] == "L" and ("M" in axes or name.endswith((".queries", ".context")))
     written = [f"rows: {sides[0]}{', which asks' if asks else ''} ({axes[0]})"]
     if len(axes) > 1:
@@ -115,7 +118,8 @@ def _matrix(record: Record, matrix: Tensor, largest: float, words: Sequence[str]
 
 
 def _columns(axes: str, matrix: Tensor) -> tuple[list[int | None], str]:
-    """Choose the columns to show, with None for a gap, and describe the choice in a sentence."""
+    """Choose the columns to show. Return their indices, with None for a gap, and a sentence that describes
+    the choice, or "" if all are shown."""
     count = matrix.shape[1]
     if axes.endswith("V"):
         best = {int(word) for row in matrix for word in row.argsort(descending=True, stable=True)[:BEST]}

@@ -1,6 +1,6 @@
 """Import this module to register all views.
 
-The room's `__init__` imports no view, so that a command that only wraps text starts without torch.
+`pellucid.show` itself imports no view, so that a command that only wraps text starts without torch.
 """
 
 from pellucid.show import probe_text, reading_text, record_text, worked_text

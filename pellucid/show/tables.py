@@ -1,9 +1,8 @@
-"""The content of a view as data (notes and tables), and two writers: text for a terminal, HTML for a
-notebook.
+"""Notes and tables as data, and two writers for them: text for a terminal, HTML for a notebook.
 
-A view is a function from data to parts. `@view(Kind)` registers it for both writers, so each table is
-described once. The HTML needs no scripts and no other files, so every notebook shows it, also offline and
-untrusted.
+A view is a function that turns a result into parts, a list of notes and tables. `@view(Kind)` registers it
+for both writers, so each table is described once. The HTML needs no scripts and no other files, so every
+notebook shows it, even offline or untrusted.
 """
 
 import math
@@ -104,7 +103,8 @@ View = Callable[..., list[Part]]
 
 
 def view(kind: type) -> Callable[[View], View]:
-    """Register a view, (data, width) -> parts, for this type of data, as text and as HTML."""
+    """Return a decorator that registers a view, (data, width) -> parts, for this type of data, as text and as
+    HTML."""
 
     def register(parts: View) -> View:
         lines.register(kind, lambda shown, width=80, **how: text_lines(parts(shown, width, **how), width))
@@ -120,7 +120,8 @@ def text_lines(parts: Sequence[Part], width: int) -> list[str]:
 
 
 def print_parts(parts: Callable[[int], Sequence[Part]]) -> None:
-    """Print the parts with the width of the terminal, and with colours if the terminal has them."""
+    """Call `parts` with the width of the terminal and print the result, in colours if the terminal has
+    them."""
     console = Console(soft_wrap=True, highlight=False)
     with console.capture() as captured:
         for part in parts(console.width):

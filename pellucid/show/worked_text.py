@@ -24,7 +24,8 @@ LINK = "../pellucid/worked/examples/{}.toml"  # from a page in docs/
 
 @view(Example)
 def example_parts(example: Example, width: int, stage: str | None = None) -> list[Part]:
-    """Show the inputs, every stage, and each claim with both numbers and the verdict; or one stage alone."""
+    """Show the inputs, every stage, and each claim beside the two computed numbers and its verdict. With
+    `stage`, show that stage alone."""
     worked = example.worked()
     report = None if example.is_part else example.report()
     sections: dict[str, list[Part]] = {}
@@ -55,8 +56,8 @@ def worked_parts(worked: WorkedExample, width: int) -> list[Part]:
 
 @view(Report)
 def report_parts(report: Report, width: int, says_first: bool = True) -> list[Part]:
-    """Show a row for each cell: claimed, from the line before, from the start, verdict, reason. Then name the
-    first stage that goes wrong, unless finding it is an exercise."""
+    """Show a row for each claimed cell: the claim, the numbers computed from the line before and from the
+    start, the verdict and the reason. With `says_first`, name the first stage that goes wrong."""
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
@@ -82,8 +83,8 @@ def verdict_table(examples: Iterable[Example]) -> list[str]:
 
 
 def first_wrong(report: Report) -> str:
-    """Name the first stage that goes wrong, with one of its cells, both numbers and the reason; return "" if
-    all is right."""
+    """Say which stage goes wrong first: its name, a wrong cell with the claimed and the computed number, and
+    the reason. Return "" if no cell is wrong."""
     cell = report.first_wrong
     if cell is None:
         return ""
@@ -138,8 +139,8 @@ def _judged(cell: check.Cell) -> list[str]:
 def _stage(
     worked: WorkedExample, name: str, report: Report | None = None, kinds: Sequence[str] = OWN
 ) -> list[Part]:
-    """Show the line of our code and the matrix of each head: the given numbers, or claims beside computed
-    ones."""
+    """Show a stage: the line of code that computes it, and the matrix of each head, beside the claims about
+    it if there is a report."""
     code = None if name in worked.given else code_line(name)
     parts: list[Part] = [Note(str(code), "code")] if code else []
     record = worked[name] if name in worked else worked.given[name]
@@ -151,7 +152,8 @@ def _stage(
 
 
 def _matrix(record: Record, matrix: Tensor) -> list[Part]:
-    """Show a matrix with the words of its rows, and of its columns if they are words."""
+    """Show a matrix with labels for its rows, and for its columns if they are words; or "not known" if all is
+    NaN."""
     if bool(matrix.isnan().all()):
         return ["not known"]
     rows = zip(record.labels(record.sides[0]), matrix, strict=True)
@@ -160,7 +162,8 @@ def _matrix(record: Record, matrix: Tensor) -> list[Part]:
 
 
 def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> list[Part]:
-    """Show the rows of a stage, up to four lines each, and below them the reasons of the verdicts."""
+    """Show each row of a head in up to four lines (the claim, the number from the line before, from the
+    start, the verdict), and below them the reasons."""
     name = record.name
     step, start = report.steps[name][head], report.starts[name][head]
     claims = {
@@ -187,14 +190,14 @@ def _claims(report: Report, record: Record, head: int, kinds: Sequence[str]) -> 
 
 
 def _titles(record: Record, count: int) -> list[str]:
-    """Return the words of the columns, or none if the columns are dimensions."""
+    """Return the words of the columns, or empty strings if the columns are not words."""
     axis = record.axes[-1]
     return record.labels(axis) if axis in "LM" and record.tensor.dim() > 1 and count > 1 else [""] * count
 
 
 def _cells(name: str, numbers: Tensor) -> list[str | Cell]:
-    """Write numbers with four decimals, shares with their shade, and a matrix of whole numbers without
-    decimals."""
+    """Return numbers as cells with four decimals. Weights also get a shade; whole numbers in masks, ids and
+    one-hot rows have no decimals."""
     texts = [show_number(value) for value in numbers.tolist()]
     if name in ("mask", "ids", "one_hot"):
         return [text.removesuffix(".0000") for text in texts]

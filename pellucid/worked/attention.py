@@ -38,13 +38,14 @@ def attention(
     tokens: Iterable[str] | None = None,
     memory_tokens: Iterable[str] | None = None,
 ) -> WorkedAttention:
-    """Compute an attention from plain arrays, starting at any stage: from inputs and W (x · W, W as in × out;
-    without a W, the inputs themselves), from queries, keys and values, or from a later stage with values.
+    """Compute an attention from plain arrays, starting at any stage: from inputs and weight matrices (x · W,
+    with W as in × out; without its W, a projection is the inputs themselves), from queries, keys and values,
+    or from a later stage with values.
 
-    Arrays are L × D, or H × L × K for several heads. `scale` is "sqrt_dk", "sqrt_dmodel", None or a number
-    that divides; if scores are given, there is no d_k, so only a number divides them. `mask` is None,
-    "causal", or an array: bools (True: may look), or numbers to add, 0 or below; -inf hides. NaN is an
-    unknown number.
+    Arrays are L × D, or H × L × K for several heads. `scale` is "sqrt_dk", "sqrt_dmodel", None, or a number
+    that the scores are divided by. If the scores are given, d_k is unknown, and "sqrt_dk" does not divide.
+    `mask` is None, "causal", or an array: bools (True: may look), or numbers to add, 0 or below (-inf hides).
+    NaN stands for an unknown number.
     """
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
     arrays = {name: checked(name, arguments[name]) for name in MATRICES if name in arguments}
@@ -54,7 +55,8 @@ def attention(
 
 
 def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the words along L and M, which are the same in self-attention."""
+    """Return the words of the queries (axis L) and of the keys (axis M). In self-attention, `tokens` are the
+    words of both. Raise an error if there are not as many words as rows."""
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
@@ -67,8 +69,8 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
 
 
 def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
-    """Return a matrix, or one for each head, in float64. `shape` is the required number of rows and
-    columns."""
+    """Return an argument as float64: a matrix, or one matrix for each head. Raise an error if it is not a
+    matrix of numbers, or if it does not have this `shape` (rows, columns)."""
     try:
         given = value.detach().cpu() if isinstance(value, Tensor) else torch.tensor(np.asarray(value))
     except (TypeError, ValueError):
@@ -166,7 +168,8 @@ def _check_products(start: Start) -> None:
 
 
 def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tensor:
-    """Return a · b; raise an error if the shapes cannot be multiplied."""
+    """Return a · b. If their shapes do not fit, raise an error with the names `result`, `left` and
+    `right`."""
     columns, rows = a.shape[-1], b.shape[-2]
     if columns == rows:
         return a @ b
@@ -179,7 +182,7 @@ def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tenso
 
 
 def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
-    """Raise an error for the first argument that is not used in any computation."""
+    """Raise an error if an argument has no effect because nothing is computed from it."""
     used = {*start.matrices, *start.sources.values(), *(WEIGHTS[name] for name in start.sources)}
     used |= {"w_output"} if "values" in start.matrices else set()
     idle = [name for name in start.arrays if name not in used]
@@ -194,8 +197,8 @@ def _refuse_idle(start: Start, scale: Scale, mask: Any) -> None:
 
 
 def _read_divisor(scale: Scale, start: Start) -> float | None:
-    """Return the number that divides the scores, or None if nothing does: scale=None, or "sqrt_dk" where the
-    queries, whose width is d_k, are not given."""
+    """Return the number that the scores are divided by. Return None for scale=None, and for "sqrt_dk" without
+    queries, because d_k is their width."""
     width = start.matrices["queries"].shape[-1] if "queries" in start.matrices else None
     if scale is None or scale == "sqrt_dk":
         return None if scale is None or width is None else math.sqrt(width)

@@ -1,4 +1,5 @@
-"""Judge claims about a worked example cell by cell: from the claimed line before, and from the start."""
+"""Judge claimed numbers of a worked example against two computed numbers: from the claimed line before, and
+from the start."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -65,11 +66,12 @@ class Report(Viewed):
 def check(
     start: Start, claims: Mapping[str, Any], decimals: int | None, tokens: Mapping[str, Sequence[str]]
 ) -> Report:
-    """Judge each claimed cell: right, follows, wrong or not derivable.
+    """Judge each claimed cell: right, follows (right only from the claimed line before), wrong, or not
+    derivable.
 
-    A claim is accepted if it is within half a unit of its last written digit; -inf equals only -inf. Strings
-    give the digits; whole numbers need `decimals`, unless the computed number is whole too. A line that
-    cannot be derived (its inputs are NaN, or missing) is the start for the lines after it.
+    A claim may be off by half a unit of its last written digit ("0.40" by 0.005); -inf equals only -inf.
+    Write claims as strings to keep last zeros. A whole number needs `decimals`, unless the computed number is
+    whole too. After a line that cannot be computed (its inputs are NaN), the claims about it are used.
     """
     read = read_claims(claims, start.heads, decimals)
     steps, used = _follow(start, read, always=True)
@@ -128,8 +130,8 @@ def _follow(
 def _settle_digits(
     name: str, claim: Claim, steps: Mapping[str, Tensor], starts: Mapping[str, Tensor]
 ) -> Claim:
-    """Accept a whole number if the computed number is whole too; otherwise raise an error, because its
-    rounding is unknown."""
+    """Return the claim with a rounding error of 0.5 for whole numbers whose digits are not known. Raise an
+    error if the computed number for one of them is not whole too."""
     unclear = claim.halves.isnan()
     for computed in (steps.get(name), starts.get(name)):
         if computed is not None and computed.shape == unclear.shape:

@@ -21,7 +21,8 @@ EXACT = 1e-9  # added to every slack: what float64 itself may lose
 
 @dataclass(frozen=True)
 class Claim:
-    """A claimed matrix: its cells as written, their numbers, and half a unit of the last digit of each."""
+    """A claimed matrix: its cells as written, their numbers, and their rounding errors (half a unit of the
+    last digit)."""
 
     written: list[list[list[str]]]  # head, row, column
     numbers: Tensor  # H × rows × columns, NaN where left out; H is 1 where the stage has no heads
@@ -34,9 +35,10 @@ class Claim:
 
 
 def number(written: Any, decimals: int | None = None, where: str = "claim") -> tuple[float, float, str]:
-    """Read a number: return it, half a unit of its last written digit, and the text; NaN for "…".
+    """Read a number; return its value, half a unit of its last written digit, and its text: "0.40" gives 0.4,
+    0.005 and "0.40". A cell left out, "…", gives NaN. Raise an error for any other text.
 
-    decimals: to how many digits whole numbers were rounded; without it, their half unit is NaN.
+    decimals: to how many digits whole numbers were rounded. If it is None, their half unit is NaN.
     """
     text = "…" if written is None else str(written).strip()
     if text.lower() in LEFT_OUT:
@@ -72,7 +74,8 @@ def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
 
 
 def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
-    """Return the claims in the order of computation."""
+    """Read the claims, a matrix for each stage, and return them in the order of computation. Raise an error
+    for an unknown stage."""
     if decimals is not None and not is_whole(decimals, 0):
         raise UsageError(f"decimals = {decimals!r} must be a whole number, 0 or more.")
     for name in claims:

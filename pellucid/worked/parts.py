@@ -1,6 +1,6 @@
-"""The parts around an attention: embeddings with positions, a feed-forward network, Add & Norm.
+"""Worked examples of what surrounds attention: embeddings with positions, a feed-forward network, Add & Norm.
 
-The model's own parts compute with small numbers, in float64; the names are those of a trace.
+The model's own modules compute them with small matrices in float64. The stages have their names in a trace.
 """
 
 import re
@@ -38,8 +38,8 @@ PART_SHAPES = {
 
 
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
-    """Compute embeddings from `ids`, or the output of a sublayer with the residual connection and the
-    norm."""
+    """Compute every stage of an example without attention: of the embeddings if `ids` are given, otherwise of
+    a sublayer with its residual connection and norm. Raise an error if the shapes do not fit."""
     given = {
         name: torch.tensor(arguments[name], dtype=torch.float64)
         for name in PART_MATRICES
@@ -66,8 +66,8 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
 def _embed(
     given: Mapping[str, Tensor], settings: Mapping[str, Any]
 ) -> tuple[Mapping[str, Record], dict[str, str]]:
-    """Look up the rows of the embedding matrix. If the matrix is complete, compute the same with one-hot rows
-    times W_E."""
+    """Compute the embeddings of the ids. If the whole embedding matrix is given, also compute the look-up as
+    one_hot · W_E. Return the stages, and how the look-up comes about as text."""
     ids, rows = given["ids"].long(), given["w_embedding"]
     vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
     matrix = rows
@@ -95,8 +95,8 @@ def _embed(
 
 
 def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
-    """Add the output of a sublayer (given, or of the feed-forward network) to the input, and normalise. A
-    feed-forward network without a norm is computed alone."""
+    """Add the output of a sublayer (given, or computed by the feed-forward network) to the inputs, and
+    normalise the sum. A feed-forward network without weights for the norm is computed alone."""
     inputs, has_layer = given["inputs"], "w_1" in given
     if not has_layer and given["sublayer"].shape != inputs.shape:
         sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"

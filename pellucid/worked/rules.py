@@ -1,6 +1,7 @@
-"""Rules that correct numbers obey however they are rounded: a broken rule tells why a claim cannot be right.
+"""Rules that correct numbers always obey, such as "a row of weights sums to 1". A broken rule tells why a
+claim cannot be right.
 
-A rule counts as broken only beyond what rounding explains: half a unit of each claimed number.
+A rule counts as broken only if rounding, half a unit of each claimed number, cannot explain it.
 """
 
 import math
@@ -39,8 +40,8 @@ def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place,
 
 
 def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> dict[str, Tensor]:
-    """Return by how much each number is uncertain because claimed digits are rounded, from the queries to the
-    masked scores."""
+    """Return the largest rounding error of each number, from the queries to the masked scores: half a unit
+    for a claimed number, and for a computed number what it gets from the numbers before."""
     halves: dict[str, Tensor] = {}
     for name in list(used)[: list(used).index("weights")]:
         claim, open_to = claims.get(name), torch.zeros_like(used[name])
@@ -58,7 +59,8 @@ def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> d
 
 
 def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stages) -> str | None:
-    """Return a remark if the rounded digits of the claimed scores could explain a wrong weight."""
+    """Return a remark if the rounded digits of the claimed scores could explain a wrong weight, otherwise
+    None."""
     if scores is None or scores.numbers.shape != used["masked_scores"].shape:
         return None
     lowest, highest = softmax_bounds(used["masked_scores"], scores.halves)
@@ -70,8 +72,8 @@ def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stag
 
 
 def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest weights that the softmax can give for scores that round to these
-    scores."""
+    """Return the smallest and the largest weights that the softmax can give if each score is off by at most
+    its entry in `halves`."""
     apart = (scores[..., None, :] - scores[..., :, None]).nan_to_num(-math.inf, math.inf, -math.inf)
     off = _of_pairs(halves, halves) * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype))
     bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
@@ -124,7 +126,7 @@ def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[Rule]:
 
 
 def _of_pairs(rows: Tensor, columns: Tensor) -> Tensor:
-    """Add every two numbers of a row."""
+    """Return rows[..., i] + columns[..., j] for every i and j, as a matrix for each row."""
     return rows[..., :, None] + columns[..., None, :]
 
 

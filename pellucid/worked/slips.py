@@ -1,10 +1,10 @@
-"""Known slips: typical mistakes, each with the numbers that the mistake produces.
+"""Known slips: typical mistakes, such as dividing by d_k, each with the numbers that the mistake produces.
 
 A verdict says that a number is wrong; a slip says what was done instead. slips.toml has a formula for each
-slip. The formula starts from the claimed earlier stages, so it judges one step only. A slip counts if its
-numbers match every claimed cell of the stage, and if at least two cells differ from the right numbers by more
-than a unit of the last digit: a single cell may be a typing error. Two slips with the same numbers are both
-named; of three or more, none is named.
+slip. It starts from the claimed earlier stages, so it judges one step only. A slip counts if its numbers
+match every claimed cell of the stage, and if at least two of these cells differ from the right numbers by
+more than a unit of the last digit: a single cell may be a typing error. (One is enough if the slip changes no
+other cell and ENOUGH cells are claimed.) If two slips fit, both are named; if more fit, none is.
 """
 
 import ast
@@ -89,9 +89,9 @@ def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:
 
 
 def find_slip(start: Start, name: str, claim: Claim, used: Mapping[str, Tensor], right: Tensor) -> str | None:
-    """Return the words for the known slip, or the two joined by "or", that give every claimed cell of a
-    stage: "dividing by d_k gives this". Return None if no slip or more than two fit,
-    or if the claimed cells are too few to tell slips apart."""
+    """Return what was done instead, if a known slip gives every claimed cell of a stage: "dividing by d_k
+    gives this". If two slips fit, join them by "or". Return None if none or more than two fit, or if too few
+    cells are claimed to be sure."""
     if name in start.arrays:
         return None
     names = _names(start, name, used)

@@ -166,7 +166,7 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
         ("[given]\n", "nothing is given. Write [given] and, in it, queries = [[…], …] and so on."),
         ("given = 3", "given must be a table: [given]."),
         ("[given]\nquery = [[1.0]]", 'query is not known. Did you mean "w_query"?'),
-        ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for a number that is left'),
+        ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for a'),
     ],
 )
 def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:

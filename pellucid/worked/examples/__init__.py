@@ -66,7 +66,7 @@ class Example:
 
     @property
     def is_part(self) -> bool:
-        """Tell whether the example is about another part than attention: embeddings, a feed-forward network,
+        """Tell whether the example is not about attention, but about embeddings, a feed-forward network, or
         Add & Norm."""
         return not {"ids", "w_1", "sublayer"}.isdisjoint(self.arguments)
 
@@ -89,7 +89,7 @@ def names() -> list[str]:
 
 
 def example(name: str) -> Example:
-    """Return an example that comes with the package."""
+    """Return the example of this name that comes with the package; raise UsageError if there is none."""
     return _example(name, _table(name), name)
 
 
@@ -117,7 +117,8 @@ def _table(name: str) -> dict[str, Any]:
 
 
 def _example(name: str, table: dict[str, Any], where: str) -> Example:
-    """Read a table. Refuse unknown names: a misspelt name would have no effect, silently."""
+    """Make an example from the table of its file. Raise an error for unknown names, because a misspelt name
+    would silently have no effect."""
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table: [{key}].")
@@ -145,7 +146,7 @@ def _example(name: str, table: dict[str, Any], where: str) -> Example:
 
 
 def _matrix(value: Any, where: str) -> Any:
-    """Return numbers, with NaN for "…"."""
+    """Return a value as numbers: "…" becomes NaN, and "… 8×4" becomes 8 rows of 4 NaN."""
     if isinstance(value, list):
         return [_matrix(entry, where) for entry in value]
     if isinstance(value, str) and (shape := ELIDED.fullmatch(value)):
