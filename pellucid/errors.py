@@ -37,7 +37,7 @@ class UsageError(PellucidError):
     exit_code = 2
 
 
-# PyTorch has an exception class for GPUs only; on a processor it raises a RuntimeError with such a message.
+# PyTorch has an exception class for GPUs only; on a CPU it raises a RuntimeError with such a message.
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc", "ALLOC_FAILED")
 
 

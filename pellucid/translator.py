@@ -45,7 +45,7 @@ def load(
         package. A list of them is an ensemble, with the [translation] settings of the first.
     device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: what `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a GPU), "int8" (on a
-        processor, the fastest: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of
+        CPU, the fastest: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of
         transformers is read in bf16, without a copy in fp32.
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path

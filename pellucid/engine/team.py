@@ -13,7 +13,7 @@ from pellucid.engine.library import Team as Structure
 GO_HOME, ENCODE, STEP = range(3)  # jobs, as in kernels.c
 REST = 50e-6  # seconds, of a thread that waits for others within a job
 PATIENCE, AT_LEAST = 0.2, 8e-3  # the share of a session's time, and the seconds, that it may wait for helpers
-ALONE = 1.0  # seconds, in which no session has helpers after that: others use the processor
+ALONE = 1.0  # seconds, in which no session has helpers after that: others use the CPU
 
 
 class Team:

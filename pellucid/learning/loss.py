@@ -10,7 +10,7 @@ from torch import Tensor
 from pellucid.data.batch import Batch
 from pellucid.model import Transformer
 
-# Number of positions whose logits exist at the same time: these fit into the processor's cache, and the whole
+# Number of positions whose logits exist at the same time: these fit into the CPU's cache, and the whole
 # tensor B L V never exists.
 ROWS = 512
 

@@ -38,7 +38,7 @@ class Workers:
     def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
         self._model, self._smoothing = model, training.label_smoothing
         self._seed, self._seeds = training.seed, random.Random(training.seed)
-        # On a processor, where a child can be handed open files.
+        # On a CPU, where a child can be handed open files.
         can_share = next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
         count = min(MOST, threads) - 1 if can_share else 0
         self.threads, self._of_all = threads // (count + 1), threads

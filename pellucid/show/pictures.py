@@ -1,9 +1,8 @@
 """Pictures of an explanation, chosen by name: a tensor, a module (its weights or its output), or one of
 these:
 
-looked: where each step looked in the source, the mean of the heads of the last cross-attention
-
-words: the same, with the pieces of each word merged
+"looked": where each step looked, the mean of the heads of the last cross-attention; "words": the same, with
+the pieces of each word merged.
 """
 
 import dataclasses
