@@ -38,8 +38,8 @@ SHORT = 4  # words; BLEU counts sequences of four
 
 
 class Corpus(NamedTuple):
-    """The statistics of a corpus from which settings are chosen. Lengths are means of a line, without white
-    space."""
+    """Statistics of a corpus, from which settings are chosen. Words and characters are means per line; white
+    space does not count."""
 
     pairs: int
     source_words: float
@@ -63,10 +63,10 @@ class Chosen(NamedTuple):
 def suited(
     files: Sequence[str], minutes: float, settings: Mapping[str, Any], device: str, out: Path
 ) -> tuple[Config, str]:
-    """Choose settings that suit parallel text, in one or two files, and the time to train. Return them, and
-    the text of train.toml for the folder `out`.
+    """Choose settings for parallel text (one or two files) and a training time. Return them, and the text of
+    train.toml for the folder `out`.
 
-    settings: {"training.seed": 2, …}, settings to use in place of the chosen ones.
+    settings: settings that the user fixes, such as {"training.seed": 2}.
     """
     faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
     given = {"data.train": [list(files)], "training.minutes": minutes, **settings}
@@ -127,8 +127,8 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
 
 
 def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
-    """Choose the settings, in the order of a configuration. faster: how many times faster than a CPU the
-    device is."""
+    """Choose the settings for a corpus, in the order of a configuration file. faster: how many times faster
+    than a CPU the device is."""
     kind = kind_of(corpus)
     size = vocabulary_size(corpus, kind)
     source, target = tokens_of(corpus, kind)
@@ -194,14 +194,15 @@ def kind_of(corpus: Corpus) -> str:
 
 
 def vocabulary_size(corpus: Corpus, kind: str) -> int:
-    """Return the number of tokens, special ones included."""
+    """Return the number of tokens that the vocabulary should have, including special tokens such as
+    padding."""
     usual = next(size for pairs, size in SUBWORDS.items() if corpus.pairs < pairs)
     tokens = {"words": corpus.different_words, "characters": corpus.different_characters}
     return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
 
 
 def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
-    """Return the mean number of tokens of a source and of a target; for subwords this is a guess."""
+    """Return the mean number of tokens in a source and in a target; an estimate if tokens are subwords."""
 
     def tokens(words: float, characters: float) -> float:
         guess = max(1.3 * words, characters / 4)
@@ -212,7 +213,8 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
 
 def speed(preset: str, size: int) -> float:
-    """Return a rough estimate of the target tokens that are trained in a second."""
+    """Return a rough estimate of how many target tokens a CPU trains per second with this preset and
+    vocabulary size."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 
@@ -248,7 +250,8 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 
 
 def _rounded(number: float) -> int:
-    """Round to one significant digit, or to a multiple of 10, so that an estimate looks like an estimate."""
+    """Round to one significant digit, but to at least a multiple of 10 (1747 gives 2000, 34 gives 30), so
+    that an estimate looks like an estimate."""
     unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))
     return max(10, round(number / unit) * unit)
 

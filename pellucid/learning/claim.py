@@ -1,4 +1,5 @@
-"""Reserve the folder of a run: no second run trains in it, and no foreign file is overwritten."""
+"""Reserve the folder of a run, so that no second run trains in it and no file of another program is
+overwritten."""
 
 import os
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG)
 
 @contextmanager
 def claim(folder: str | Path) -> Iterator[None]:
-    """Reserve a folder for a run until the block ends; if that is refused, leave the folder as it was.
+    """Reserve a folder for a run until the block ends. Raise an error if another run uses it or files would
+    be overwritten; the folder then stays unchanged.
 
     The operating system releases the lock when the process ends, so a killed run blocks no other run.
     """
@@ -33,7 +35,8 @@ def claim(folder: str | Path) -> Iterator[None]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Raise an error if the run would overwrite a file that Pellucid did not write."""
+    """Raise an error if `folder` is a file, or if it is not the folder of a run but contains files that a run
+    would overwrite."""
     if os.path.lexists(folder) and not folder.is_dir():
         raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
     lock = folder / LOCK
@@ -46,8 +49,8 @@ def refuse_taken(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock the folder against a second run. If the start fails before anything is written, no lock file
-    remains."""
+    """Lock the folder until the block ends; raise an error if another run has locked it. If the run wrote
+    nothing, delete the new lock file at the end."""
     lock, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
     with writing(folder):
         try:
@@ -67,5 +70,6 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """Return the first of these names that exists in the folder; a broken link exists too."""
+    """Return the path of the first of these names that exists in the folder, or None. A broken link exists
+    too."""
     return next((folder / name for name in names if os.path.lexists(folder / name)), None)

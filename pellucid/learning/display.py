@@ -26,7 +26,8 @@ def say(line: str) -> None:
 
 @contextmanager
 def showing(config: Config) -> Iterator[Callable[[Step], None]]:
-    """Show a training on standard error. The yielded function shows one step."""
+    """Show the progress of a training on standard error until the block ends. Yield a function to call with
+    each step."""
     if sys.stderr is not None and sys.stderr.isatty():
         with showing_bar(config, Console(stderr=True)) as show:
             yield show
@@ -35,8 +36,8 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
 
 
 def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], None]:
-    """Return a function that prints the progress: a line about every ten seconds, and lines for each
-    validation."""
+    """Return a function to call with each step. It passes to `say` a line about every ten seconds, and the
+    results of each validation."""
     pace, last_line = Pace(config.training), -math.inf
 
     def show(step: Step) -> None:
@@ -53,7 +54,8 @@ def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], 
 
 @contextmanager
 def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], None]]:
-    """Show a progress bar, and lines above it for each validation."""
+    """Show a progress bar until the block ends, with validation results above it. Yield a function to call
+    with each step."""
     columns = BarColumn(bar_width=12), TextColumn("{task.fields[line]}", markup=False)
     pace = Pace(config.training)
     with Progress(*columns, console=console, redirect_stdout=False) as progress:
@@ -69,7 +71,8 @@ def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], N
 
 
 def validation_lines(step: Step) -> Iterator[str]:
-    """Yield the scores of a validation as one line, then its sample translations."""
+    """Yield the scores of the step's validation as one line, then its sample translations; nothing if the
+    step has no validation."""
     if step.validation:
         best = " (the best so far)" if step.best else ""
         yield f"validation at step {step.number:,}: {step.validation}{best}"
@@ -80,7 +83,7 @@ def validation_lines(step: Step) -> Iterator[str]:
 
 
 class Pace:
-    """The mean loss of the last hundred steps, the speed, and the time that is left."""
+    """The progress of a training: mean loss of the last hundred steps, tokens per second, and time left."""
 
     def __init__(self, training: TrainingConfig) -> None:
         self._steps, self._limit = training.steps, 60 * (training.minutes or math.inf)
@@ -90,7 +93,8 @@ class Pace:
         self._seconds, self._tokens = 0.0, 0
 
     def add(self, step: Step) -> None:
-        """Count a step. The first step and the time of validations do not count for the speed."""
+        """Add a step to the statistics. The first step, and each step right after a validation, do not count
+        for the speed."""
         self._first = self._first or step
         if self._last and not self._last.validation:
             self._tokens += step.update.tokens
@@ -100,12 +104,13 @@ class Pace:
         self._last = step
 
     def fraction(self, step: Step) -> float:
-        """Return the finished share of the training, by steps or by time, whichever is larger."""
+        """Return the fraction of the training that is done (0 to 1), by steps or by time, whichever is
+        larger."""
         return min(1.0, max(step.number / max(self._steps, 1), step.seconds / self._limit))
 
     def line(self, step: Step) -> str:
-        """Return the line of progress: the step and the limit of the run (steps or minutes), the loss without
-        label smoothing (as in validations), the speed, and the time left."""
+        """Return a line such as "step 120/4,000  loss 5.123  2,400 tokens/s  0:12:30 left", with the minutes
+        if they end the training first. The loss is without label smoothing, as in validations."""
         first = self._first or step
         pace = (step.seconds - first.seconds) / max(step.number - first.number, 1)
         by_steps, by_time = (self._steps - step.number) * pace, self._limit - step.seconds

@@ -23,8 +23,8 @@ ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 class Learner:
     """A float32 model, its AdamW state and, for bf16, a working copy of the model in bf16.
 
-    The weights and their sums stay in float32; products, activations and gradients are bf16 (Micikevicius et
-    al. 2018).
+    With bf16, weights and their updates are in float32; products, activations and gradients are in bf16
+    (Micikevicius et al. 2018).
     """
 
     def __init__(self, model: Transformer, training: TrainingConfig) -> None:
@@ -37,7 +37,8 @@ class Learner:
         self.workers = Workers(self.working, training, threads=1)
 
     def start_workers(self) -> None:
-        """Start a process for each further thread of torch; each process computes a share of every batch."""
+        """Start up to three worker processes if torch has several threads on a CPU (not on Windows). Each
+        process computes a share of every batch."""
         self.workers = Workers(self.working, self.training, torch.get_num_threads())
 
     def close(self) -> None:
@@ -45,11 +46,11 @@ class Learner:
         self.workers.close()
 
     def learn(self, batches: Sequence[Batch], step: int, done: float = 0.0) -> Update:
-        """Update the weights from one or more batches. If they do not fit into memory, split them into
-        smaller parts.
+        """Update the weights once, from one or more batches. Batches that do not fit into memory are split
+        into smaller parts.
 
-        If the loss or the gradient is not finite, the weights do not change.
-        step: the number of the step, from 1. done: the share of the training that is over, 0 to 1.
+        If the loss or the gradient is not finite, the weights do not change.⏎step: the number of the step,
+        from 1. done: the fraction of the training that is over, 0 to 1.
         """
         self.working.train()
         self.workers.begin(step)
@@ -77,7 +78,8 @@ class Learner:
     def _update(
         self, step: int, done: float, loss: float, plain_loss: float, tokens: int, split: int
     ) -> Update:
-        """Apply the summed gradients with AdamW."""
+        """Update the weights with AdamW if the loss and the gradient are finite; return what happened in the
+        step."""
         rate = learning_rate(step, self.training, self.model.config.width, done)
         norm = self._collect_gradients()
         finite = math.isfinite(loss) and math.isfinite(norm)
@@ -90,13 +92,14 @@ class Learner:
         return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
     def refresh(self) -> None:
-        """Copy the float32 weights into the working copy."""
+        """Copy the float32 weights into the bf16 working copy, if there is one."""
         if self.working is not self.model:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
 
     def _collect_gradients(self) -> float:
-        """Give the optimizer the gradients in float32, clipped; return their norm before clipping."""
+        """Sum the gradients of all processes, clip them, and leave them in float32 for the optimizer. Return
+        their norm before clipping."""
         pairs = list(zip(self.model.parameters(), self.working.parameters(), strict=True))
         if self.working is not self.model:
             for parameter, worker in pairs:
@@ -109,8 +112,8 @@ class Learner:
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return everything that a resumed training needs, by name: weights, AdamW's moments, states of
-        random generators."""
+        """Return all tensors that a resumed training needs, by name: weights, AdamW's moments, and the states
+        of the random number generators."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
@@ -119,7 +122,7 @@ class Learner:
         return state | self._random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Restore a state that `tensors` returned."""
+        """Load a state that `tensors` returned; raise an error if its model has another shape."""
         shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
@@ -147,8 +150,8 @@ class Learner:
 
 
 def precision_for(training: TrainingConfig, device: torch.device) -> str:
-    """Return "fp32" or "bf16". "auto" means bf16 where the hardware supports bf16, which is about 3 times as
-    fast."""
+    """Return the precision to train in, "fp32" or "bf16". "auto" means bf16 where the hardware supports it,
+    because it is about 3 times as fast."""
     if training.precision != "auto":
         return training.precision
     if device.type == "cuda":
@@ -174,9 +177,10 @@ def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
 def learning_rate(step: int, training: TrainingConfig, width: int, done: float = 0.0) -> float:
     """Return the learning rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
 
-    "paper" means peak = (width * warmup)^-0.5, which gives width^-0.5 * min(step^-0.5, step * warmup^-1.5)
-    (Vaswani et al. 2017, equation 3). In the last share `cooldown` of the training, the rate falls to 0 in a
-    straight line (Hägele et al. 2024). done: the share of the training that is over.
+    With schedule = "paper", peak = (width * warmup)^-0.5, which gives width^-0.5 * min(step^-0.5, step *
+    warmup^-1.5) (Vaswani et al. 2017, equation 3). In the last part of the training, whose fraction is
+    `cooldown`, the rate falls linearly to 0 (Hägele et al. 2024). done: the fraction of the training that is
+    over.
     """
     warmup, cooldown = training.warmup_steps, training.cooldown
     peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate

@@ -21,7 +21,8 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """Shows messages and writes them to the log; keeps messages in memory until the files are open."""
+    """The log of a run: it shows messages and writes them to a file, and keeps them in memory until the file
+    is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -30,8 +31,8 @@ class Log:
         self._metrics: FileIO | None = None
 
     def open(self, folder: Path, last_step: int) -> None:
-        """Open the files in this folder for appending. Remove the lines of the metrics after `last_step`,
-        because the resumed run writes these steps again."""
+        """Open log.txt and metrics.jsonl in this folder for appending. Delete the metrics of steps after
+        `last_step`, because the resumed run writes them again."""
         log, metrics = folder / LOG, folder / METRICS
         with writing(metrics):
             if metrics.exists():
@@ -54,14 +55,14 @@ class Log:
             _write(self._log, lines.encode(errors="backslashreplace"))
 
     def measure(self, values: Mapping[str, Any]) -> None:
-        """Write a line to the metrics."""
+        """Write these values to metrics.jsonl as a line of JSON."""
         assert self._metrics is not None
         line = json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False)
         _write(self._metrics, line.encode() + b"\n")
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Until the block ends, log warnings too; then log an error or Ctrl-C, and close the files."""
+        """Log warnings until the block ends, and the error or Ctrl-C that ends it; then close the files."""
         show = warnings.showwarning
 
         def note(message: Warning | str, *where: Any, **more: Any) -> None:
@@ -82,7 +83,8 @@ class Log:
 
 
 def figures_of(step: Step) -> dict[str, Any]:
-    """Return the metrics of a step."""
+    """Return what metrics.jsonl records of a step: its number, losses, learning rate, validation and so
+    on."""
     values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
     values |= asdict(step.update)
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
@@ -94,8 +96,8 @@ def _write(file: FileIO, content: bytes) -> None:
 
 
 def _step_of(line: str) -> float:
-    """Return the step of a line. Return infinity for the average at the end, and for a line that a kill cut
-    short."""
+    """Return the step number in a line of metrics.jsonl; infinity for the final average, and for an
+    incomplete line."""
     try:
         entry = json.loads(line)
         return math.inf if "average" in entry else int(entry["step"])

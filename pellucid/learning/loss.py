@@ -26,7 +26,8 @@ class Loss:
 
 
 def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-    """Return the loss of the model's predictions of the next tokens of a batch (teacher forcing)."""
+    """Return the loss of a model that predicts the next token at each target position of a batch (teacher
+    forcing)."""
     weight = model.projection_weight
     batch = batch.to(weight.device)
     output = model.read(batch.source, batch.source_mask, batch.target_in)
@@ -35,8 +36,11 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
 
 
 def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
-    """Add the gradient of a loss to the parameters, divided by the number of tokens of the whole step; return
-    the smoothed and the plain loss."""
+    """Add the gradient of loss / tokens to the gradients of the parameters. Return the smoothed and the plain
+    loss, not divided.
+
+    tokens: the number of target tokens in all batches of the step.
+    """
     (loss.smoothed / tokens).backward()
     return float(loss.smoothed.detach()), float(loss.plain)
 
@@ -49,15 +53,15 @@ def cross_entropy(
     real_BL: Tensor,
     smoothing: float,
 ) -> Loss:
-    """Return -sum over real positions of log softmax(output W^T + b). Label smoothing spreads the share
-    `smoothing` of each target over all V tokens (Szegedy et al. 2016)."""
+    """Return the sum over real positions of -log softmax(output W^T + b)[expected]. Label smoothing spreads
+    the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
     smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
     return Loss(smoothed, plain, len(expected_N))
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Computes the loss and its gradient in one pass over slices of positions, because both need the same
+    """The loss and its gradient, computed together over slices of positions, because both need the same
     logits."""
 
     @staticmethod

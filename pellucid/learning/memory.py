@@ -19,8 +19,8 @@ class DoesNotFit(PellucidError):
 
 
 def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
-    """Halve the part that did not fit, and every other part of the same size. Raise DoesNotFit for a single
-    pair."""
+    """Halve the part that failed, and all other parts that are at least as large; return all parts. Raise
+    DoesNotFit if the failed part is a single pair."""
     if len(failed.origins) == 1:
         source, target = int(failed.source_mask.sum()), int(failed.target_mask.sum())
         shorter = max(1, max(source, target) * 3 // 4)
@@ -46,7 +46,7 @@ def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens:
 
 
 def halves(batch: Batch) -> list[Batch]:
-    """Split the rows of a batch in two; leave a batch of one row as it is."""
+    """Split the rows of a batch into two batches; return a batch of one row unchanged, in a list."""
     count = len(batch.origins)
     middle = (count + 1) // 2
     return [batch.rows(slice(middle)), batch.rows(slice(middle, count))][: min(count, 2)]
@@ -63,8 +63,8 @@ def _size(batch: Batch) -> int:
 def trim_heap() -> None:
     """Return free memory to the system, if the C library is glibc; elsewhere do nothing.
 
-    Batches of ever new shapes fragment the heap of glibc: the heap grows although most of it is free.
-    docs/training.md has the measurements.
+    Batches of many different shapes fragment the heap: it grows although most of it is free. docs/training.md
+    has the measurements.
     """
     with suppress(AttributeError, OSError, TypeError):  # another C library; TypeError on Windows
         ctypes.CDLL(None).malloc_trim(0)

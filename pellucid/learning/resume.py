@@ -1,4 +1,4 @@
-"""What may change between a run and its resume, so that the resumed run continues bit for bit."""
+"""Check that a resumed run has the settings and data of the saved run, so that it continues bit for bit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ FREE = {f"training.{name}" for name in ENDING}
 
 
 def check_accepted(accept: Sequence[str]) -> None:
-    """Raise an error unless each name is a setting, section.key, or the word "data"."""
+    """Raise an error unless each name is "data" or a setting, such as "training.peak_rate"."""
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
     for name in accept:
         if name not in settings | {"data"}:
@@ -24,8 +24,8 @@ def check_accepted(accept: Sequence[str]) -> None:
 def refuse_changes(
     config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
 ) -> None:
-    """Raise an error if settings or data differ from those of the saved run and the user did not accept the
-    change; name each difference.
+    """Raise an error that lists all settings and data that differ from the saved run and are not in `accept`.
+    Settings that only decide when a run stops and what it keeps may always differ.
 
     The order and the content of the files count; their folders do not.
     """
@@ -50,8 +50,8 @@ def refuse_changes(
 
 
 def _comparable(config: Config) -> dict[str, Any]:
-    """Return the settings by section.key, without the settings of the model that follow from its
-    vocabulary."""
+    """Return the settings by name, such as "training.seed". Leave out settings of the model that follow from
+    the vocabulary, such as its size."""
     table = to_table(without_folders(config))
     for part in ("train", "validation"):
         table["data"][part] = [list(corpus) for corpus in table["data"][part]]

@@ -1,5 +1,5 @@
-"""A training run: learn, log, validate and save, step by step. `pellucid train`, `pellucid.train` and
-`pellucid.training` all use this generator."""
+"""A training run as a generator: learn, log, validate and save, step by step. `pellucid train`,
+`pellucid.train` and `pellucid.training` use it."""
 
 import dataclasses
 import itertools
@@ -87,7 +87,8 @@ def training(
 
 
 def _steps(asked: Request) -> Generator[Step]:
-    """Learn, log, validate and save until the run ends."""
+    """Learn, log, validate and save until the run ends; yield each step. Raise Interrupted after a signal,
+    when the state is saved."""
     settings = asked.config.training
     with own_process() as give_back, _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
@@ -125,7 +126,8 @@ def _steps(asked: Request) -> Generator[Step]:
 
 @contextmanager
 def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Log]]:
-    """Set up a run, its batches and its log; when the block ends without an error, finish the run."""
+    """Set up a run, and yield it with its endless batches and its log. Finish the run if the block ends
+    without an error."""
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
     with claim(out), log.following(), stop_on_signal() as stop:
         stop.run_folder = out
@@ -161,7 +163,8 @@ def _report_early_end(run: Run) -> None:
 
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
-    """Yield (epoch, number of the next batch, batch) without end, from the current position of the run."""
+    """Yield (epoch, number of the batch that comes next, batch) without end, from the current position of the
+    run."""
     start = run.position.batch
     for epoch in itertools.count(run.position.epoch):
         for index, batch in enumerate(run.batches(epoch, start), start + 1):
@@ -170,7 +173,7 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
 
 
 def _share_done(run: Run) -> float:
-    """Return the share of the training that is over, by steps or by time, whichever is larger."""
+    """Return the fraction of the training that is done (0 to 1), by steps or by time, whichever is larger."""
     settings, position = run.config.training, run.position
     seconds = math.inf if settings.minutes is None else 60 * settings.minutes
     limits = (position.step, settings.steps), (position.seconds, seconds)
@@ -178,13 +181,14 @@ def _share_done(run: Run) -> float:
 
 
 def _is_done(run: Run) -> bool:
-    """Return whether the run ends here: by steps, by time, or because validations no longer improve."""
+    """Return whether the run is over: it has reached its steps or its time, or its validations no longer
+    improve."""
     return _share_done(run) == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:
-    """Validate at every multiple of validate_every and at the last step; return the step, with its
-    validation."""
+    """Validate if the step is the last one or a multiple of validate_every. Return the step, with the
+    validation if there was one."""
     due = step.number % run.config.training.validate_every == 0 or _is_done(run)
     if not due or not run.validation_pairs:
         return step
@@ -193,8 +197,8 @@ def _validate_if_due(run: Run, step: Step) -> Step:
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
-    """Report the first step that was split; raise an error after more than max_skipped steps without an
-    update."""
+    """Report the first time that a step was split; raise an error if more than max_skipped steps in a row had
+    no update."""
     training, position = run.config.training, run.position
     if update.split and not run.split:
         run.report(split_message(position.step, batches, update.split, training.batch_tokens))

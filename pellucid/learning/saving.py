@@ -24,7 +24,7 @@ from pellucid.model import Transformer
 
 
 def save(run: Run) -> None:
-    """Save the state to resume from, and the present model in last/."""
+    """Save the state to resume from, and the current model in last/."""
     save_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
     settings = to_table(without_folders(run.config))
     state = {"position": asdict(run.position), "config": settings, "data": run.data}
@@ -33,7 +33,8 @@ def save(run: Run) -> None:
 
 
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
-    """Write a model folder; its manifest says what the model is and where it comes from."""
+    """Save `model` in a folder, with a manifest: what the model is (`what`), its training data, and its
+    scores if it was validated."""
     provenance = {
         "what": what,
         "steps": run.position.step,
@@ -47,8 +48,8 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 
 def validate_and_keep(run: Run) -> tuple[Validation, bool]:
-    """Validate the present model; if it is the best so far, save it in the run's folder and return True as
-    well."""
+    """Validate the current model; if it is the best so far, save it in the run's folder. Return the
+    validation, and whether it is the best."""
     model, average = run.learner.model, run.config.training.average
     if average:
         with writing(run.out):
@@ -60,7 +61,8 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
 
 
 def validate_start(run: Run) -> Validation:
-    """Validate the model from which the training starts; the run must become better than this model."""
+    """Validate the model that the training starts from, and save it in the run's folder as the best model so
+    far."""
     name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
     validation, _ = _validate(run, run.learner.model, f"step 0, the model of {name}")
     run.report(f"validation at step 0, of {name}: {validation}")
@@ -68,9 +70,9 @@ def validate_start(run: Run) -> Validation:
 
 
 def finish(run: Run) -> dict[str, Any] | None:
-    """Make the averaged model, keep it if it is the best, and save the last state.
+    """End a run: make the averaged model, keep it if it is the best, and save the last state.
 
-    Report which model was kept. Return the metrics of the average, or None without an average.
+    Report which model was kept. Return the metrics of the average, or None if there is no average.
     """
     if checkpoint.newest_step(run.out) != run.position.step:
         save(run)  # a second signal from here on must not cost the last steps
@@ -98,7 +100,7 @@ def finish(run: Run) -> dict[str, Any] | None:
 
 
 def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Return the mean of the parameters of several models of the same shape, summed in float64."""
+    """Return the mean of each parameter over several models of the same shape, computed in float64."""
     return {
         name: torch.stack([state[name].double() for state in states]).mean(0).to(first.dtype)
         for name, first in states[0].items()
@@ -117,13 +119,14 @@ def what_is(manifest: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that compute."""
+    """Return the versions of Pellucid and of the packages that its results depend on, such as torch."""
     others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
     return {"pellucid": __version__} | others
 
 
 def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool]:
-    """Validate a model; if it is the best so far, save it in the run's folder and return True as well."""
+    """Validate a model; if it is the best so far, save it in the run's folder. Return the validation, and
+    whether it is the best."""
     validation = validate(model, run.vocabulary, run.config, run.validation_batches, run.validation_pairs)
     best = [validation.score(run.config.training.validation_metric), validation.score("loss")]
     if run.position.best and best <= run.position.best:

@@ -62,8 +62,8 @@ class Run:
     split: bool = False  # whether a step did not fit into memory
 
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
-        """Yield the batches of an epoch, from batch number `start` on. They depend on the configuration
-        only."""
+        """Yield the batches of an epoch, from batch number `start` on. The same data and configuration give
+        the same batches."""
         training, sampling = self.config.training, self.config.vocabulary.sampling
         examples = self.examples
         if sampling:
@@ -74,8 +74,8 @@ class Run:
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
-    """Prepare everything for the next step. Change nothing of an earlier run before all checks have
-    passed."""
+    """Prepare a new or resumed run for its next step. Check the request against the saved run first, so that
+    a refused request changes no saved state."""
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
@@ -127,7 +127,8 @@ def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
 def _read_state(
     asked: Request, report: Callable[[str], None]
 ) -> tuple[checkpoint.TrainingState | None, dict[str, str]]:
-    """Return the saved state, which must match the request, and the SHA-256 of the data."""
+    """Return the saved state (None if there is none), and the SHA-256 of the data. Raise an error if the
+    saved state does not match the request."""
     config, out = asked.config, asked.out
     checkpoint.recover(out)
     saved = checkpoint.newest_state(out)
@@ -147,7 +148,8 @@ def _read_state(
 def _validation(
     config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
 ) -> tuple[list[Pair], list[Batch]]:
-    """Return the validation pairs, and the batches of their ids."""
+    """Return the validation pairs, and batches of their token ids; two empty lists if there is no validation
+    text."""
     if not text.validation:
         return [], []
     examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
@@ -161,8 +163,8 @@ def _validation(
 
 
 def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Load the vocabulary and the model to start from; raise an error if their configuration differs in more
-    than dropout."""
+    """Load the vocabulary and the model of the folder to start from. Raise an error if they do not fit the
+    configuration; only the dropout may differ."""
     loaded = load_model(Path(folder), "cpu")
     theirs = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
@@ -190,7 +192,7 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
 
 
 def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
-    """Return the model's settings with the actual sizes and ids of the vocabulary."""
+    """Return the model's settings, with the sizes and the special ids of this vocabulary filled in."""
     changes: dict[str, Any] = vocabulary.ids() | {
         "vocabulary": vocabulary.source_size,
         "target_vocabulary": None if vocabulary.same_ids else vocabulary.target_size,

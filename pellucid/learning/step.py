@@ -1,4 +1,5 @@
-"""The parts of a training's report: a step, its update of the weights, and its validation."""
+"""What a training reports at each step: the step, its update of the weights, and its validation if there was
+one."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Sample:
-    """A translation of the validation data, with its reference."""
+    """A sentence of the validation data: its source, its reference, and the model's translation."""
 
     source: str
     reference: str
@@ -44,7 +45,7 @@ class Validation:
         return math.exp(min(self.loss, 100.0))
 
     def figures(self) -> dict[str, Any]:
-        """Return all figures by name, without the samples."""
+        """Return the loss, the perplexity and all scores by name, without the samples."""
         return {"loss": self.loss, "perplexity": self.perplexity, **vars(self.scores)}
 
     def __str__(self) -> str:
@@ -55,7 +56,8 @@ class Validation:
         )
 
     def score(self, metric: str) -> float:
-        """Return the figure by which models are compared; larger is better."""
+        """Return the value of a metric, such as "bleu". Larger is always better, so the loss is returned as
+        -loss."""
         if metric == "loss":
             return -self.loss if math.isfinite(self.loss) else -math.inf
         return float(getattr(self.scores, metric))

@@ -1,10 +1,11 @@
-"""Stop by a signal: the first signal ends the training after the present step, a second one ends it at once.
+"""Stop by a signal: the first signal ends the training after the current step, a second one ends it at once.
 Before the first step there is nothing to save, so the first signal ends it at once.
 
 When a terminal closes, SIGHUP often comes twice, from the system and from the shell; so after the first step
 has begun, SIGHUP never ends a training at once. Under nohup, SIGHUP is ignored, and stays ignored.
 
-Between two steps, Ctrl-C belongs to the caller, like everything that exists once per process (`own_process`).
+Between two steps, the caller's own handler of Ctrl-C is active, and the caller's other global state is
+restored (`own_process`).
 """
 
 import os
@@ -40,7 +41,8 @@ class Interrupted(PellucidError):
 
 
 class StopRequest:
-    """The signal that asked the training to stop, and the response to it. Also the handler of the signals."""
+    """The handler of the stop signals: it remembers which signal came, and tells the user when the training
+    will stop."""
 
     number: int | None = None  # of the signal; None before one comes
     answer = READING
@@ -48,11 +50,12 @@ class StopRequest:
 
     @property
     def name(self) -> str:
-        """Return the signal's usual name."""
+        """Return the name of the signal, such as "Ctrl-C" or "SIGTERM"."""
         return "Ctrl-C" if self.number == signal.SIGINT else signal.Signals(self.number or 0).name
 
     def __call__(self, number: int, frame: Any) -> None:
-        """Remember the signal and respond; if there is no step to finish, stop now."""
+        """Remember the signal, and tell the user what happens now. Raise KeyboardInterrupt if no step has
+        begun, or at a second signal (except SIGHUP)."""
         if self.number is not None and number != HANG_UP:
             raise KeyboardInterrupt(number)
         self.number = number
@@ -68,9 +71,11 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signal() -> Iterator[StopRequest]:
-    """Until the block ends, let SIGINT (Ctrl-C), SIGTERM and SIGHUP ask to stop.
+    """Handle SIGINT (Ctrl-C), SIGTERM and SIGHUP until the block ends. Yield the StopRequest that remembers
+    the signal.
 
-    Inside another such block, return the request of the outer block, which also counts between two steps.
+    Inside another such block, yield the StopRequest of the outer block, which also handles signals between
+    two steps.
     """
     request, outer = StopRequest(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
@@ -92,9 +97,9 @@ def stop_on_signal() -> Iterator[StopRequest]:
 
 @contextmanager
 def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Until the block ends, set what exists once per process for the training: the handler of Ctrl-C, the
-    function that shows warnings, random numbers and threads. Yield a function that makes a block in which the
-    caller's own are back."""
+    """Restore the caller's global state when the block ends: the handler of Ctrl-C, the function that shows
+    warnings, random numbers and number of threads. Yield a function that makes an inner block, in which the
+    caller's state is back for a while."""
     others = _once()
 
     def exchange() -> None:
@@ -118,7 +123,8 @@ def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
 
 
 def _once() -> tuple[Any, ...]:
-    """Return the values that `_restore` takes. Only the main thread may change the handler of SIGINT."""
+    """Return the global state that `_restore` sets. The handler of SIGINT is None outside the main thread,
+    because only the main thread may change it."""
     main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if main else None
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []

@@ -47,7 +47,8 @@ class Text:
 
 
 def check_text(asked: Request) -> None:
-    """Raise an error if the same text is given twice, or if there is no text."""
+    """Raise an error if there is no training text, or if a text is given in two ways, for example as pairs
+    and as files."""
     data = asked.config.data
     for name, given, files in (
         ("pairs", asked.pairs, data.train),
@@ -64,8 +65,8 @@ def check_text(asked: Request) -> None:
 
 
 def read_text(asked: Request) -> Text:
-    """Read and clean all pairs by the rules of [data]; hold some out for validation if [data] asks for
-    that."""
+    """Read and clean all pairs by the rules of [data]. If [data] held_out is set, move that many training
+    pairs to the validation pairs."""
     data = asked.config.data
     train, report = take_pairs(asked.pairs, "pairs", data) if asked.pairs else read_pairs(data.train, data)
     if data.held_out:
@@ -97,8 +98,7 @@ def warn_if_identical(name: str, report: Report) -> None:
 
 
 def overlap(text: Text) -> str:
-    """Return a message on how much of the validation text is also in the training text, or "" if nothing
-    is."""
+    """Return a message on how many validation sources are also in the training text, or "" if none are."""
     learned = {pair.source for pair in text.train}
     seen = sum(pair.source in learned for pair in text.validation)
     if not seen:

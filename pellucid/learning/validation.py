@@ -51,7 +51,8 @@ def validation_loss(model: Transformer, batches: Sequence[Batch]) -> float:
 
 
 def references_of(pairs: Sequence[Pair], config: Config) -> list[str]:
-    """Return the targets in the form of the model's output: prepared and restored in the same way."""
+    """Return the targets as references: prepared and restored as the model's translations are, so that both
+    are comparable."""
     name, references = config.data.preparation, []
     for pair in pairs:
         language = target_language(pair, config.data.languages)

@@ -67,13 +67,13 @@ class Workers:
         self._send(asdict(model.config), dtype, self._smoothing, self.threads)
 
     def begin(self, step: int) -> None:
-        """Set the seed of the workers' dropout by the seed and the step, so that a resumed training repeats
-        it."""
+        """Seed the workers' dropout from the training's seed and the step, so that a resumed training draws
+        the same random numbers."""
         self._seeds = random.Random(f"{self._seed} {step}")
 
     def add(self, batch: Batch, tokens: int) -> tuple[float, float]:
-        """Add the gradient of a batch; each process takes a share of the rows. Return the batch's losses,
-        smoothed and plain."""
+        """Compute the gradient of a batch, and add it to the sum; each process takes some of the rows. Return
+        the batch's smoothed and plain loss. Raise MemoryError if memory is full in a worker."""
         count = min(1 + len(self._connections), len(batch.origins))
         own, *parts = (batch.rows(slice(first, None, count)) for first in range(count))
         busy = self._connections[: len(parts)]
@@ -94,7 +94,8 @@ class Workers:
         return smoothed, plain
 
     def collect(self) -> list[list[Tensor]]:
-        """Return the gradients that each process has summed; each process starts again from zero."""
+        """Return the summed gradients of each worker process, and let each worker start a new sum from
+        zero."""
         self._send("collect")
         for connection in self._connections:
             self._answer(connection)
@@ -124,8 +125,8 @@ class Workers:
 
 
 def shared_tensors(file: int, like: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Return tensors of these shapes in an open file that processes share, as many sets as fit into the
-    file."""
+    """Return tensors with the shapes of `like` that are stored in an open file, as many sets as fit into the
+    file. Processes that open the same file share them."""
     numbers = [each.numel() for each in like]
     whole = torch.frombuffer(mmap.mmap(file, 0), dtype=like[0].dtype)
     return [
