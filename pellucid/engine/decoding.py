@@ -1,5 +1,5 @@
-"""The engine for the search: it returns the likeliest next tokens of each hypothesis, and reorders beams
-without copies."""
+"""The fast engine, as the search uses it: it returns the likeliest next tokens of each hypothesis, and
+reorders beams without copying keys and values."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ SHARED_FROM = 8 << 20  # bytes of weights
 
 
 class Engine:
-    """A model prepared for fast decoding on a CPU. It keeps the weights that the model has at this moment."""
+    """A model prepared for fast decoding on a CPU. If its weights change later, make a new engine."""
 
     together = 128  # hypotheses that a thread decodes: each step does all products before it begins the next
     apart = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
@@ -40,8 +40,8 @@ class Engine:
         return f"<Engine {self.precision}, by {self.kind}>"
 
     def can_share_steps(self) -> bool:
-        """Tell whether several threads may share each step now. A small model fits into the fastest caches,
-        and its steps are too short to share."""
+        """Return whether several threads may share each step now. For a small model they may not: its steps
+        are too short to share."""
         large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
         return self.kind != "torch" and large and Team.is_possible()
 
@@ -50,14 +50,15 @@ class Engine:
         return native.bytes_of(self.config, self.precision, room)
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
-        """Prepare to decode these sources; the search says later which of them to begin."""
+        """Prepare to decode these sources. The search then begins them with `join`, some at a time."""
         kind = native.Session if isinstance(self._weights, native.Weights) else plain.Session
         session = kind(self._weights, room)
         return EngineDecoding(session, room, sources, self.config.target_size)
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
-    """Return the bytes of the engine: for the model's weights, and at most for decoding in a room."""
+    """Return two numbers of bytes: those of the engine's weights, and the most that decoding in this room
+    takes."""
     both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
     others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
     weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
@@ -65,8 +66,8 @@ def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]
 
 
 class EngineDecoding:
-    """Sources that the engine decodes. The keys and values of a row are written once, to a cell; a hypothesis
-    finds its past by the cells of its ancestors."""
+    """The decoding of several sources at once. The keys and values of each token are written once, to a cell;
+    a hypothesis lists the cells of its earlier tokens, so reordering copies no keys and values."""
 
     def __init__(
         self,
@@ -81,13 +82,15 @@ class EngineDecoding:
         self._width = 0  # of the rows as they lie in the session; 0: they are others now
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode more sources, and decode them beside the open ones."""
+        """Encode the sources with these indices, and decode them together with those that are not
+        finished."""
         joined = self._places.join(len(places))
         self._session.read(joined, [self._sources[place] for place in places])
         self._width = 0
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
-        """Take the last token of each row; return the likeliest next tokens, or all of them."""
+        """Compute a step from the last token of each row (hypothesis). Return its likeliest next tokens, or
+        all tokens if the room has candidates = 0."""
         count, rows, width = len(tokens), self._session.rows, len(tokens) // len(self._places.taken)
         rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if width == self._width:
@@ -114,7 +117,8 @@ class EngineDecoding:
         self._width = width if self._places.lengths.all() else 0
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. The places of sentences that are left out become free."""
+        """Continue with these rows and these sentences (None: all of them). The places of the other sentences
+        become free."""
         if sentences is not None:
             self._places.keep(sentences)
             self._width = 0
@@ -122,7 +126,8 @@ class EngineDecoding:
         ancestor[: len(rows), :longest] = ancestor[rows, :longest]
 
     def _next(self, count: int, some: Any, again: Any, whole: bool) -> NextTokens:
-        """Compute a step for some of the rows, and repeat the results for all."""
+        """Compute a step for the rows `some` (None: the first `count` rows), and copy the results to all rows
+        by the indices `again`."""
         said = self._of(count, some, whole)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:

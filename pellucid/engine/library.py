@@ -1,4 +1,5 @@
-"""The compiled kernels: whether they are installed, which kind runs on this CPU, and their structures."""
+"""The compiled kernels: whether they are installed, which of them run on this CPU (such as "avx2"), and their
+C structures."""
 
 import ctypes
 import functools
@@ -20,7 +21,8 @@ class NoKernelsWarning(UserWarning):
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
-    """Make a structure of kernels.c from "type name, name; type name"; `*` is any pointer."""
+    """Make a ctypes class for a structure of kernels.c from "type name, name; type name"; the type `*` is any
+    pointer."""
     types: dict[str, Any] = {"*": c_void_p, "int32": c_int32, "int64": c_int64, "float": c_float}
     types |= {each.__name__: each for each in ctypes.Structure.__subclasses__()}
     listed = []
@@ -56,7 +58,7 @@ Step = _structure(
 
 
 class Kernels:
-    """The functions of one kind of kernels."""
+    """The compiled functions for one kind of CPU, such as "avx2"."""
 
     def __init__(self, library: ctypes.CDLL, kind: str) -> None:
         self.kind = kind
@@ -74,7 +76,8 @@ class Kernels:
 
 
 def kernels() -> Kernels | None:
-    """Return the fastest kernels for this CPU; or None, with a warning that gives the reason."""
+    """Return the fastest kernels for this CPU, or those that PELLUCID_KERNELS names. Return None if it is
+    "none", or, with a warning, if no kernels can be loaded."""
     chosen = os.environ.get(CHOICE) or None
     if chosen == "none":
         return None
@@ -91,12 +94,13 @@ def kernels() -> Kernels | None:
 
 
 def has_kernels() -> bool:
-    """Tell whether compiled kernels can be loaded, and the environment does not forbid them."""
+    """Return whether compiled kernels can be loaded, and PELLUCID_KERNELS is not "none"."""
     return os.environ.get(CHOICE) != "none" and _open(LIBRARY)[0] is not None
 
 
 def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
-    """Return the fastest kind that this CPU can run, or the kind that the environment names."""
+    """Return `chosen`, or the fastest kind of kernels for this CPU if it is None. Raise an error if `chosen`
+    does not run on this CPU."""
     possible = [kind for kind in BITS if runs(library, kind)]
     if chosen is None:
         return possible[0]

@@ -59,7 +59,7 @@ class Arena:
         self.clear()
 
     def clear(self) -> None:
-        """Make the whole block available again; its content stays."""
+        """Make the whole block free for `take` again, without erasing its content."""
         self._used = -self._bytes.ctypes.data % BLOCK
 
     def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
@@ -93,8 +93,8 @@ class Weights:
         self.structure.encoder, self.structure.decoder = map(ctypes.addressof, self._layers.values())
 
     def lend(self, size: int) -> Arena:
-        """Return the memory of an earlier session, or new memory; reuse saves the time in which the system
-        clears pages."""
+        """Return a block of at least `size` bytes: one that an earlier session gave back, if it is large
+        enough, or a new one. Reuse saves the time in which the system clears pages."""
         with suppress(IndexError):  # several threads may look for the last one
             arena = self._spare.pop()
             if arena.size >= size:
@@ -136,8 +136,8 @@ class Weights:
 
 
 class Session:
-    """The memory of one decoding: the encoded sources, the cells of the past, and the work space of a
-    step."""
+    """The memory of one decoding: the encoded sources, the keys and values of past tokens, and the work space
+    of a step."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, shape = weights, weights.shape
@@ -167,7 +167,8 @@ class Session:
         self._gather(structures, room.threads)
 
     def _gather(self, structures: dict[str, Any], wanted: int) -> None:
-        """Give each thread of a team the same structures, but its own space for scores."""
+        """Start a team of threads that share the same structures, except for their work space for attention
+        scores."""
         self._team = Team(self._weights.kernels, wanted)
         structures["work"].team = ctypes.addressof(self._team.structure)
         works, shared = [structures["work"]], (structures["memory"], self._step)
@@ -180,7 +181,8 @@ class Session:
         self._team.gather(places, (self._model, works, shared, self._kept, self._positions, self._forbidden))
 
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, some at a time, and store at their places what the decoder attends to."""
+        """Encode sources, a few at a time, and store their keys and values for cross-attention at these
+        places."""
         starts = sums([len(ids) for ids in sources])
         self._kept["memory.length"][list(places)] = np.diff(starts)
         first = 0
@@ -197,7 +199,8 @@ class Session:
             first = last
 
     def step(self, count: int, whole: bool) -> Said:
-        """Compute a step of the first `count` rows; with `whole`, return all logits."""
+        """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
+        also all logits."""
         step = self._step
         step.rows = count
         logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
@@ -215,7 +218,7 @@ class Session:
 
 
 def weight_bytes(config: ModelConfig, precision: str) -> int:
-    """Return the bytes of a model's packed parts, without its embeddings."""
+    """Return how many bytes to reserve for a model's packed weights, without its embeddings."""
     shape = Shape.of(config)
     attention = 4 * shape.across * shape.padded
     feed_forward = 2 * shape.hidden * shape.padded
@@ -227,12 +230,13 @@ def weight_bytes(config: ModelConfig, precision: str) -> int:
 
 
 def pair_type(precision: str) -> type:
-    """Return the data type of stored keys and values."""
+    """Return the data type in which keys and values are stored: float16 for int8, otherwise float32."""
     return np.float16 if precision == "int8" else np.float32
 
 
 def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
-    """Return the shape and type of each array of a session, by structure and field."""
+    """Return the shape and data type of each array that a session needs, as {structure: {field: (shape,
+    type)}}."""
     starts, cells, both = int(room.starts[-1]), int(room.cells[-1]), 2 * shape.across
     rows = max(room.rows, min(starts, max(ENCODED_TOGETHER, int(room.sources.max()))))
     keys, number, whole = up(room.positions), np.float32, np.int32

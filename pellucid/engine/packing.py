@@ -1,4 +1,5 @@
-"""The matrices of a Transformer in the form that the engine multiplies by: joined and padded."""
+"""The matrices of a Transformer as the engine needs them: padded, and some joined (such as queries, keys and
+values)."""
 
 import math
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ class Shape:
 
 
 class Affine(NamedTuple):
-    """x W^T + b: W without the padding at its end, b with padding."""
+    """The map x W^T + b. W is stored without the padding at its end, b with padding."""
 
     weight: Tensor
     bias: Tensor
@@ -87,15 +88,16 @@ def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, A
 
 
 def logits(model: Transformer, shape: Shape) -> Affine:
-    """Return the projection to the vocabulary; its padding can never be chosen."""
+    """Return the projection to the vocabulary, padded with outputs that can never be chosen (their bias is
+    -inf)."""
     weight, own = model.projection_weight.detach(), model.decoder.projection.bias
     bias = weight.new_zeros(len(weight)) if own is None else own.detach()
     return Affine(weight, F.pad(bias, (0, shape.vocabulary - len(bias)), value=-math.inf), shape.padded)
 
 
 def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[str, Affine | Gains]]]:
-    """Yield (stack, layer, its parts) in the order in which a step reads them; parts that are read once per
-    source come last. Layer -1 is what follows all layers of a stack."""
+    """Yield (stack, layer number, {name: matrix or norm}): first what every step reads, in that order, then
+    what is read once per source. Number -1 stands for what follows the last layer, such as the final norm."""
     decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
     for number, layer in enumerate(decoder):
         yield "decoder", number, layer_parts(layer, shape)
@@ -108,7 +110,8 @@ def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[
 
 
 def joined(attention: Attention, shape: Shape, which: str) -> Affine:
-    """Join the projections to queries, keys and values in one matrix, each head padded."""
+    """Join the projections that `which` names, such as "qkv" for queries, keys and values, into one matrix,
+    each head padded."""
     named = {"q": attention.query, "k": attention.key, "v": attention.value}
     layers = [named[letter] for letter in which]
     weights = [_by_head(_weight(layer), shape) for layer in layers]
@@ -123,7 +126,7 @@ def output(attention: Attention, shape: Shape) -> Affine:
 
 
 def norm(part: nn.Module | None, shape: Shape) -> Gains:
-    """Return the numbers of a LayerNorm, padded; empty tensors if there is no norm."""
+    """Return a LayerNorm's weight and bias, padded; both are empty if there is no norm."""
     if part is None:
         return Gains(torch.zeros(0), torch.zeros(0))
     assert isinstance(part, ModelNorm)
@@ -139,7 +142,8 @@ def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
-    """Pad the rows of each head on the first axis to the padded width of a head, then pad the whole axis."""
+    """Pad the first axis of a tensor: first each head to the padded width of a head, then all heads together
+    to `shape.across`."""
     heads = tensor.unflatten(0, (shape.heads, -1))
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads

@@ -45,7 +45,8 @@ class Weights:
 
 
 class Session:
-    """The encoded sources and the cells of the past, as in native.Session, but computed by torch."""
+    """The encoded sources, and the keys and values of past tokens, as in native.Session, but computed by
+    torch."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
@@ -57,13 +58,14 @@ class Session:
 
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and store at their places what the decoder attends to."""
+        """Encode sources, and store their keys and values for cross-attention at these places."""
         for place, ids in zip(places, sources, strict=True):
             self._memory[place] = self._read(ids)
 
     @torch.no_grad()
     def step(self, count: int, whole: bool) -> Said:
-        """Compute a step of the first `count` rows; with `whole`, return all logits."""
+        """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
+        also all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         *layers, last = self._weights.parts["decoder"]
@@ -90,7 +92,8 @@ class Session:
         return x if self._weights.norm_first else normalise(x, gains, self._weights.shape.width)
 
     def _read(self, ids: Sequence[int]) -> list[Tensor]:
-        """Return the keys and values of a source for each decoder layer, M 2 A."""
+        """Encode a source. Return its keys and values for the cross-attention of each decoder layer, M 2
+        A."""
         across = self._weights.shape.across
         x = self._embed("encoder", torch.tensor(ids), torch.arange(len(ids)))
         *layers, last = self._weights.parts["encoder"]
@@ -166,7 +169,8 @@ def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
 
 
 def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
-    """Return the context of each row, M A; all rows have the same number of keys, T."""
+    """Return the output (context) of attention for each row, M A; all rows have the same number of keys,
+    T."""
     keys, values = (part[..., : shape.heads * shape.head].float() for part in pairs_MT2A.unbind(2))
     by_head = (shape.heads, shape.head)
     query = query_MA[:, : shape.heads * shape.head].unflatten(-1, by_head)
@@ -179,7 +183,8 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
 
 
 def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each row's highest logit and the sum of exp(logit - highest), a chunk of ids at a time."""
+    """Return each row's highest logit and its sum of exp(logit - highest), computed over chunks of the
+    vocabulary, as kernels.c does."""
     greatest, total = torch.full((len(logits_MV),), -torch.inf), torch.zeros(len(logits_MV))
     for number, chunk in enumerate(logits_MV.split(CHUNK, dim=1)):
         top = chunk.nan_to_num(-torch.inf, torch.inf, -torch.inf).amax(-1)
@@ -195,7 +200,8 @@ def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tensor, Tensor]:
-    """Return the highest logits that are allowed, and their ids, ascending; of equal ones, the lowest ids."""
+    """Return the `count` highest allowed logits of each row and their ids, in ascending order of ids. Of
+    equal logits, the one with the lower id is chosen."""
     allowed = logits_MV.nan_to_num(-torch.inf, torch.inf, -torch.inf)
     allowed[:, forbidden] = -torch.inf
     values, ids = allowed.sort(dim=1, descending=True, stable=True)
@@ -204,7 +210,8 @@ def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tens
 
 
 def added(x: Tensor) -> Tensor:
-    """Sum over the last axis: in sixteen lanes, one after the other, then in a fixed tree."""
+    """Sum over the last axis, in the order of kernels.c: first into sixteen partial sums, then these in
+    pairs."""
     x = F.pad(x, (0, -x.shape[-1] % LANES)).unflatten(-1, (-1, LANES))
     total = in_order(x)
     fours = total.unflatten(-1, (4, 4))

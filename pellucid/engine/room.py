@@ -1,4 +1,4 @@
-"""The room of one decoding: places for sentences, and cells for the keys and values of hypotheses."""
+"""The room of one decoding: a plan of its memory, with places for sentences and cells for keys and values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,12 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Room:
-    """Places; each holds one sentence at a time.
+    """The plan of the memory for one decoding. It has places, and each place holds one sentence at a time.
 
-    sources, limits: the most tokens of a source, and of a hypothesis, at each place.
-    width: the number of hypotheses of a sentence.
-    candidates: how many of the likeliest tokens a step returns for each hypothesis.
-    forbidden: the ids that are never candidates.
-    threads: how many threads may share each step.
+    sources, limits: the most tokens of a source, and of a hypothesis, at each place.⏎width: the number of
+    hypotheses of a sentence.⏎candidates: how many of the likeliest tokens a step returns for each hypothesis
+    (0: all tokens).⏎forbidden: the ids that are never candidates.⏎threads: how many threads may share each
+    step.
     """
 
     sources: Array
@@ -39,8 +38,8 @@ class Room:
         candidates: int,
         forbidden: Sequence[int] = (),
     ) -> "Room":
-        """Make room to decode `together` of these sentences at a time, in this order. Place n is never used
-        for a sentence before the nth."""
+        """Make a room in which `together` of these sentences can be decoded at a time, in this order. Place n
+        is large enough for sentence n and every later sentence."""
         sources, most = (
             np.maximum.accumulate(np.array(each)[::-1])[::-1][:together] for each in (lengths, limits)
         )
@@ -53,28 +52,30 @@ class Room:
 
     @property
     def longest(self) -> int:
-        """Return the most tokens of a hypothesis."""
+        """Return the largest number of tokens that a hypothesis may have."""
         return int(self.limits.max())
 
     @property
     def positions(self) -> int:
-        """Return the most positions of a source or a hypothesis."""
+        """Return the largest number of tokens that a source or a hypothesis may have."""
         return max(self.longest, int(self.sources.max()))
 
     @cached_property
     def starts(self) -> Array:
-        """Return the first row of each place's source, and after them the number of rows."""
+        """Return the first row of each place in the memory of encoded sources; the last entry is the number
+        of rows."""
         return sums(self.sources)
 
     @cached_property
     def cells(self) -> Array:
-        """Return the first cell of each place, and after them the number of cells: one for each position of
-        each hypothesis."""
+        """Return the first cell of each place; the last entry is the total number of cells. A place has a
+        cell for each position of each hypothesis."""
         return sums(self.limits * self.width)
 
 
 class Places:
-    """The place and the length so far of each open sentence, in the order of the search."""
+    """The places of the sentences that are being decoded, and their lengths so far, in the order of the
+    search."""
 
     def __init__(self, room: Room) -> None:
         self._free = list(range(len(room.limits)))[::-1]
@@ -88,18 +89,19 @@ class Places:
         return joined
 
     def keep(self, sentences: Array) -> None:
-        """Keep these sentences; the places of the others become free."""
+        """Keep the sentences with these indices; the places of the others become free."""
         self._free += np.delete(self.taken, sentences).tolist()
         self.taken, self.lengths = self.taken[sentences], self.lengths[sentences]
 
 
 def sums(counts: Iterable[int]) -> Array:
-    """Return 0 and the sums of the first one, the first two, ..."""
+    """Return the cumulative sums, with a 0 in front: [3, 2] gives [0, 3, 5]."""
     return np.cumsum([0, *counts]).astype(np.int32)
 
 
 class Rows(NamedTuple):
-    """The hypotheses of a step, in int32, as a session reads them. The names are those of kernels.c."""
+    """The input of a step, in int32: one row for each hypothesis. The fields have the names that kernels.c
+    uses."""
 
     token: Array  # the last one of each
     position: Array  # of that token
@@ -116,7 +118,7 @@ class Rows(NamedTuple):
 
 
 class Said(NamedTuple):
-    """The output of a step for each row's next token. The names are those of kernels.c."""
+    """The output of a step, for the next token of each row. The fields have the names that kernels.c uses."""
 
     value: Array  # R x candidates: the highest logits of ids that are allowed
     id: Array  # R x candidates, ascending

@@ -18,7 +18,8 @@ ALONE = 1.0  # seconds, in which no session has helpers after that: others use t
 
 class Team:
     """The threads of one session: the calling thread and its helpers. There may be fewer helpers than wanted,
-    because other sessions of this process use threads too, and none after helpers were late too often."""
+    because other sessions of this process use threads too, and none if the session often had to wait for
+    them."""
 
     _lock, _in_teams, _alone_until = threading.Lock(), 0, 0.0
 
@@ -31,12 +32,13 @@ class Team:
 
     @classmethod
     def is_possible(cls) -> bool:
-        """Tell whether no session has given up its helpers within the last second because they were late."""
+        """Return whether helpers may be used: within the last second, no session stopped its helpers because
+        it had to wait for them."""
         return time.monotonic() >= cls._alone_until
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
-        """Tell each thread the addresses of its structures, and let helpers wait for jobs; `memory` is kept
-        alive."""
+        """Start the helpers, which wait for jobs, and give each thread the addresses of its structures. Keep
+        `memory` alive as long as they use it."""
         self._places, *others = places
         # Daemons, because Python waits for other threads before it ends.
         helpers = [threading.Thread(target=self._kernels.help, args=each, daemon=True) for each in others]
@@ -46,7 +48,8 @@ class Team:
         self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, self._kept)
 
     def do(self, job: int) -> None:
-        """Do a job together. If helpers are late again and again, continue without them."""
+        """Run a job, such as STEP, on all threads. If the session has waited for helpers too long in all,
+        stop them."""
         began = time.perf_counter()
         self._kernels.begin(*self._places, job)
         self._spent += time.perf_counter() - began
@@ -56,7 +59,7 @@ class Team:
             Team._alone_until = time.monotonic() + ALONE
 
     def part(self) -> None:
-        """Stop the helpers, which use the session's memory until then."""
+        """Stop the helpers. Until then they use the session's memory, so it must not be freed before."""
         self._end()
 
 

@@ -31,7 +31,7 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """Tell whether the two models compute the same function on these sentences."""
+        """Return whether the two models compute the same function on the sample sentences, up to rounding."""
         return not self.obstacle and self.difference <= NEAR
 
     def __str__(self) -> str:
@@ -48,7 +48,8 @@ class Comparison:
 
 
 def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Comparison:
-    """Compare all traced tensors of two models, on sentences that the first one translates."""
+    """Compare two models by all their traced tensors, on sample sentences and the first model's translations
+    of them."""
     sides = [(each.vocabulary.source, each.vocabulary.target) for each in (one, other)]
     if unequal := differences(one.config.model, other.config.model, SHAPE):
         return Comparison(names, f"their shapes differ, {unequal}")
@@ -68,7 +69,8 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Compar
 
 
 def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) -> Comparison:
-    """Compare a model with one of CTranslate2 by their scores, because CTranslate2 shows no tensors."""
+    """Compare a model with a CTranslate2 model by the log-probabilities of tokens, because CTranslate2 shows
+    no tensors."""
     try:
         parity = against_ctranslate2(folder, one)
     except (RuntimeError, ValueError) as error:

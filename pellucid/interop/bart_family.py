@@ -1,5 +1,5 @@
-"""Read a folder of transformers as a model of Pellucid: MarianMT (the OPUS-MT translators), M2M100 and
-NLLB."""
+"""Read a model of the transformers library as a Pellucid model: MarianMT (the OPUS-MT translators), M2M100
+and NLLB."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -46,8 +46,8 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 
 
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
-    """Return the model in a folder, its weights permuted and in this data type. An error lists all problems
-    of the folder."""
+    """Return the model in an opened folder, with its weights converted to Pellucid's order and to this data
+    type. Raise one error that lists all problems of the folder."""
     kind = str(foreign.config.get("model_type"))
     settings = FAMILIES[kind] | dict(foreign.config)
     if kind == "marian":
@@ -76,7 +76,8 @@ def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded
 def _model_config(
     foreign: Foreign, settings: Mapping[str, Any], ids: Mapping[str, Any]
 ) -> ModelConfig | None:
-    """Return the configuration in our form, or None if something is wrong with it."""
+    """Convert the configuration to Pellucid's form. If something is wrong with it, note the problems and
+    return None."""
     faults = []
     for name in ("ffn_dim", "attention_heads"):
         encoder, decoder = settings[f"encoder_{name}"], settings[f"decoder_{name}"]
@@ -111,14 +112,15 @@ def _model_config(
 
 
 def _has_bias(foreign: Foreign, size: int) -> bool:
-    """Return whether the logits have a bias that is not zero. A bias of a wrong shape is a problem of the
-    folder."""
+    """Return whether the logits have a bias that is not zero. A bias of a wrong shape counts too, so that
+    `_check_tensors` finds it."""
     shape = foreign.shapes.get(BIAS)
     return shape is not None and (shape != (1, size) or bool(foreign.tensor(BIAS).any()))
 
 
 def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> TranslationConfig:
-    """Return the defaults of `generate` in our settings; `left_out` names those that we do not have."""
+    """Convert the defaults of transformers' `generate` to Pellucid's settings; `left_out` names those that
+    Pellucid does not have."""
     words = generation.get("bad_words_ids") or []
     suppressed = {word[0] for word in words if len(word) == 1} | {*(generation.get("suppress_tokens") or [])}
     suppressed -= {model.pad_id, model.unknown_id, model.start_id}  # which we never say anyway
@@ -142,7 +144,7 @@ def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
-    """List tensors that are missing, have another shape, or are not expected."""
+    """Note as problems all tensors that are missing, have a wrong shape, or are not expected."""
     expected = {name: tuple(each.shape) for name, each in without_weights(model).state_dict().items()}
     known = {BIAS, "lm_head.weight", "model.shared.weight", *POSITIONS, *(f"{name}s" for name in POSITIONS)}
     known |= {f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")}
@@ -160,7 +162,7 @@ def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
-    """Check that tied matrices that are stored twice are equal."""
+    """Note a problem if the file stores tied matrices several times with different numbers."""
     if not model.tied or foreign.faults:
         return
     shared = model.target_vocabulary is None
@@ -173,7 +175,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:
-    """Check that stored positions are the sinusoids, because a model could have learned them."""
+    """Note a problem if stored position embeddings are not the sinusoids: the model may have learned them."""
     for name in POSITIONS:
         if foreign.shapes.get(name, ())[1:] == (model.width,):
             stored = foreign.tensor(name)

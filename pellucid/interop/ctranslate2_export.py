@@ -1,4 +1,5 @@
-"""Export a model to CTranslate2, the C++ engine: its TransformerSpec, its vocabularies, our pieces."""
+"""Export a model to CTranslate2, an inference engine in C++: its weights, vocabularies and SentencePiece
+models."""
 
 import math
 from pathlib import Path
@@ -82,8 +83,8 @@ def _fill_layer(spec: Any, layer: Any) -> None:
 
 
 def _fill_attention(spec: Any, attention: Attention, fused: int) -> None:
-    """Put queries, keys and values into one matrix; for cross-attention, the queries into one and the others
-    into another."""
+    """Join the first `fused` of the query, key and value matrices into one, and the others into another.
+    Self-attention has fused = 3, cross-attention 1."""
     parts = [attention.query, attention.key, attention.value]
     for place, group in enumerate(filter(None, (parts[:fused], parts[fused:]))):
         _fill_linear(spec.linear[place], *group)
@@ -105,7 +106,8 @@ def _values(tensor: Tensor) -> Any:
 
 
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float32") -> Parity:
-    """Compare a model with what CTranslate2 computes from a folder."""
+    """Compare the log-probabilities of a model with those that CTranslate2 computes from an exported
+    folder."""
     ctranslate2 = installed("ctranslate2")
     sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")

@@ -31,11 +31,11 @@ def export(
     quantization: str = "float32",
     see: Sequence[str] = (),
 ) -> Conversion:
-    """Write a model for a program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
+    """Export a model for another program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
 
-    check: open the result with that program and compare; if it differs, raise an error and write nothing.
-    quantization: of CTranslate2's weights, "float32", "int8", "int8_float32" or "int16".
-    see: globs of tensors, as a trace names them, that ONNX's graphs return too.
+    check: open the result with that program and compare; if it differs, raise an error and write
+    nothing.⏎quantization: the type of CTranslate2's weights, "float32", "int8", "int8_float32" or
+    "int16".⏎see: patterns of tensor names, as in a trace; the ONNX graphs return these tensors too.
     """
     if program not in PROGRAMS:
         raise UsageError(f"{program!r} is not one of {', '.join(PROGRAMS)}. Choose one of these.")
@@ -66,8 +66,8 @@ def export(
 
 @contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """Yield a folder to write into, which becomes `out` when the block ends; after an error nothing is
-    left."""
+    """Yield a temporary folder to write into. Rename it to `out` when the block ends; after an error, delete
+    it."""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))

@@ -36,14 +36,15 @@ class Foreign:
         return self._files[name].read(name, dtype)
 
     def equal(self, one: str, other: str) -> bool:
-        """Return whether two tensors are equal; two names of one stored tensor are equal without reading
-        it."""
+        """Return whether two tensors are equal. Two names of the same stored tensor are equal, and it is not
+        read."""
         if self._files[one].place(one) == self._files[other].place(other):
             return True
         return torch.equal(self.tensor(one), self.tensor(other))
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
-        """Read a JSON file with an object; note a problem if it is missing or damaged."""
+        """Read a JSON object from a file. If the file is damaged, or is missing and not optional, note a
+        problem and return {}."""
         if optional and not (self.folder / name).exists():
             return {}
         content = self.bytes(name)
@@ -57,15 +58,15 @@ class Foreign:
         return table
 
     def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
-        """Read a JSON file of settings, without those that are null; note a problem for a setting of a wrong
-        type."""
+        """Read a JSON file of settings, without those that are null. Note a problem for each setting of a
+        wrong type."""
         content = self.json(name, optional)
         table = {setting: value for setting, value in content.items() if value is not None}
         self.faults += [f"{name}: {fault}" for fault in kinds.faults_of(table, expected)]
         return table
 
     def bytes(self, name: str) -> bytes | None:
-        """Read a file; note a problem if it is missing."""
+        """Read a file; if it cannot be read, note a problem and return None."""
         try:
             return (self.folder / name).read_bytes()
         except OSError as error:
@@ -83,8 +84,8 @@ class Foreign:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether a folder is a model of transformers and not one of Pellucid; refuse one of
-    CTranslate2."""
+    """Return whether a folder holds a model of transformers and not one of Pellucid. Raise an error for a
+    model of CTranslate2."""
     if is_ctranslate2(folder):
         raise PellucidError(
             f"{folder}: this is a model of CTranslate2, which shows no tensors. It can only be compared: "
@@ -99,7 +100,8 @@ def is_ctranslate2(folder: Path) -> bool:
 
 
 def open_foreign(folder: str | Path) -> Foreign:
-    """Open a folder, list its tensors and read its JSON files; refuse a model of another architecture."""
+    """Open a folder of transformers: read its JSON files and list its tensors. Raise an error if Pellucid
+    does not support its architecture."""
     foreign = Foreign(Path(folder))
     foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
     kind = foreign.config.get("model_type")
@@ -131,7 +133,8 @@ def _open_weights(foreign: Foreign) -> None:
 
 
 def _weight_files(foreign: Foreign) -> Sequence[str]:
-    """Return the names of the files with weights: one, or several with an index."""
+    """Return the names of the files with weights: one file, or several that an index names. If there are
+    none, note a problem and return []."""
     for name in (SAFE, PICKLED):
         if (foreign.folder / name).is_file():
             return [name]

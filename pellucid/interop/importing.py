@@ -1,4 +1,5 @@
-"""Load a model folder of Pellucid or of transformers; import the latter, compared with the original."""
+"""Load a model folder of Pellucid or of transformers; convert one of transformers, and compare the result
+with the original."""
 
 import logging
 from dataclasses import dataclass
@@ -33,10 +34,11 @@ class Conversion:
 def load_folder(
     folder: Path, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
 ) -> Loaded:
-    """Load a model folder, a checkpoint of a training run, or a folder of transformers; log what was found.
+    """Load a model folder, a checkpoint of a training run, or a folder of transformers; for the last, log
+    what was found.
 
-    dtype: the data type for weights of a folder of transformers, which may be large; our own are read in
-    float32.
+    dtype: the data type for the weights of a folder of transformers, which may be large; weights of Pellucid
+    are always read in float32.
     """
     if not is_foreign(folder):
         return load_model(folder, device)
@@ -89,7 +91,7 @@ def import_model(
 
 
 def _refuse_others(path: Path) -> None:
-    """Raise an error for a model folder of Pellucid, and for a folder that is no model."""
+    """Raise an error unless the folder holds a model of transformers."""
     if is_foreign(path):
         return
     if is_sealed(path):
@@ -101,6 +103,6 @@ def _refuse_others(path: Path) -> None:
 
 
 def refuse_used(out: Path) -> None:
-    """Raise an error if the place where a model is to be written is not empty."""
+    """Raise an error if `out` exists, unless it is an empty folder."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out}: it already exists. Name a new folder.")

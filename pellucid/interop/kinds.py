@@ -34,7 +34,7 @@ WORDS: dict[Any, str] = {
 
 
 def faults_of(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> Iterator[str]:
-    """Name each setting that has a wrong type."""
+    """Yield a message for each setting that has a wrong type."""
     for name, kind in kinds.items():
         if name in table and not is_a(table[name], kind):
             yield f"{name} = {table[name]!r:.60} is not {WORDS[kind]}."

@@ -47,7 +47,7 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
 
 
 def obstacles(loaded: Loaded) -> Iterator[str]:
-    """Name what the model has and MarianMT does not."""
+    """Yield a reason for each property of the model that MarianMT does not have, such as norm = "first"."""
     if loaded.config.model.norm != "last":
         yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
     if loaded.config.model.positions != "paper":

@@ -1,5 +1,5 @@
-"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, which numbers them in another
-way."""
+"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, which gives the tokens other
+ids."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,7 +17,8 @@ NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
 
 def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary of a folder, with the ids of its own tokenizer; None if something is wrong."""
+    """Return the vocabulary of a MarianMT folder, with its tokenizer's ids. If something is wrong, note the
+    problems and return None."""
     faults = len(foreign.faults)
     source, target = (read_pieces(foreign, name) for name in SIDES)
     sizes = (settings["vocab_size"], settings["decoder_vocab_size"] or settings["vocab_size"])
@@ -50,7 +51,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
 def _special(
     foreign: Foreign, table: Mapping[str, Any], settings: Mapping[str, Any], name: str
 ) -> dict[str, int]:
-    """Return the special ids, after checking that the table and the configuration agree."""
+    """Return the ids of the special tokens; note a problem if the table and the configuration disagree."""
     tokens = {each: foreign.tokenizer.get(each) or usual for each, usual in NAMES.items()}
     tokens = {each: token["content"] if isinstance(token, dict) else token for each, token in tokens.items()}
     for each, setting in {"eos_token": "eos_token_id", "pad_token": "pad_token_id"}.items():
@@ -66,8 +67,8 @@ def _special(
 
 
 def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: str) -> None:
-    """Check that the table contains the pieces of the SentencePiece model; otherwise it belongs to another
-    model."""
+    """Note a problem if fewer than half of the SentencePiece model's pieces are in the table: then it belongs
+    to another model."""
     tokens = tokens_of(model)
     known = sum(token in table for token in tokens)
     if known * 2 < len(tokens):
@@ -77,7 +78,8 @@ def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: 
 
 
 def _languages(foreign: Foreign, table: Mapping[str, int]) -> tuple[tuple[str, str], ...]:
-    """Return the language pairs: by the codes >>xx<< of the table, or as the tokenizer names them."""
+    """Return the language pairs: from tokens such as >>de<< in the table, or else as the tokenizer names
+    them."""
     source, target = (foreign.tokenizer.get(f"{side}_lang") for side in ("source", "target"))
     codes = [token[2:-2] for token in table if token.startswith(">>") and token.endswith("<<")]
     if codes:

@@ -38,7 +38,7 @@ def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
     """Write encoder.onnx, decoder.onnx, tokens.json and the SentencePiece models; the onnx package checks the
     graphs.
 
-    see: globs of the tensors, named as in a trace, that the graphs return too.
+    see: patterns of tensor names, as in a trace; the graphs return these tensors too.
     """
     _check_globs(loaded.model, see)
     shape = loaded.model.config
@@ -60,7 +60,8 @@ def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
 
 
 def against_onnx(folder: Path, loaded: Loaded) -> Parity:
-    """Compare with what onnxruntime computes: each target in two steps, the second one with a past."""
+    """Compare a model with its ONNX graphs, which onnxruntime runs. The target is split, so that later parts
+    use the cache of earlier ones."""
     runtime = installed("onnxruntime")
     encoder, decoder = (runtime.InferenceSession(str(folder / name)) for name in (ENCODER, DECODER))
     shape = loaded.model.config
@@ -80,7 +81,7 @@ def against_onnx(folder: Path, loaded: Loaded) -> Parity:
 
 
 def run(session: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Run a graph with the inputs that it takes; return its outputs by name."""
+    """Run an ONNX graph with those tensors of `given` that are its inputs; return its outputs by name."""
     taken = {each.name: given[each.name].numpy() for each in session.get_inputs()}
     results = zip(session.get_outputs(), session.run(None, taken), strict=True)
     return {each.name: torch.from_numpy(array) for each, array in results}
@@ -114,13 +115,15 @@ class Graph(nn.Module):
 
 
 def encode(model: Transformer, source: Tensor, source_mask: Tensor) -> dict[str, Tensor]:
-    """Ids B M, bool B M -> each decoder layer's keys B H M K and values B H M U of the source."""
+    """Encode sources: ids B M, bool B M -> each decoder layer's keys B H M K and values B H M U of the
+    source."""
     memory = model.remember(model.encoder(source, mask_of(source_mask), model.embedding), None)
     return _by_name("memory", memory.keys_BHMK, memory.values_BHMU)
 
 
 def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor) -> dict[str, Tensor]:
-    """Ids B L, bool B M, the memory and the past -> logits B L V, and the past of the next step."""
+    """Compute a step of the decoder: ids B L, bool B M, the memory and the past -> logits B L V, and the past
+    of the next step."""
     half = len(given) // 2
     memory = Memory([*given[:half:2]], [*given[1:half:2]], mask_of(source_mask))
     past = GivenPast(given[half::2], given[half + 1 :: 2])
@@ -129,7 +132,8 @@ def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor
 
 
 def mask_of(source_mask: Tensor) -> Mask:
-    """Return a mask that allows empty rows: when a graph is made, the numbers of its mask are not known."""
+    """Return a mask that also works for a sentence of padding only: while a graph is traced, the mask's
+    values are not known."""
     return Mask(source_mask, some_row_is_empty=True)
 
 

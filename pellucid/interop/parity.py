@@ -26,7 +26,7 @@ Logits = Callable[[Tensor, Tensor], Tensor]  # of source ids and of target ids t
 
 @dataclass(frozen=True)
 class Parity:
-    """The result of a comparison."""
+    """The result of a comparison of a model with another program's version of it."""
 
     with_what: str
     sentences: int
@@ -38,7 +38,7 @@ class Parity:
 
     @property
     def same(self) -> bool:
-        """Tell whether the two models compute the same function on these sentences."""
+        """Return whether the two models compute the same function on the sample sentences, up to rounding."""
         return self.same_ids in (None, self.sentences) and self.difference <= self.near
 
     def __str__(self) -> str:
@@ -59,8 +59,8 @@ class Parity:
 
 
 def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
-    """Compare with what transformers computes from a folder; if transformers is not installed, warn and
-    return None."""
+    """Compare a model with what transformers computes from `folder`. If transformers is not installed, warn
+    and return None."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         import transformers
@@ -93,7 +93,10 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
 
 @torch.no_grad()
 def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
-    """Compare with what another program computes for the samples: the log-probability of each token."""
+    """Compare a model's log-probabilities for the sample sentences with those of another program.
+
+    their_logits: a function that returns that program's logits for the ids of a source and a target.
+    """
     difference, tokens, same_first = 0.0, 0, 0
     sources, targets = samples(loaded)
     for source_ids, target_ids in zip(sources, targets, strict=True):
@@ -119,7 +122,8 @@ def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
 
 
 def sample_texts(vocabulary: Vocabulary) -> list[str]:
-    """Return texts that the source side can split, whatever its language: random pieces, always the same."""
+    """Return sample texts for a vocabulary of any language: random pieces of its source side, the same in
+    every call."""
     numbers, model = random.Random(1), vocabulary.source
     silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
     spoken = [

@@ -26,7 +26,7 @@ def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
 
 
 def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
-    """Read a SentencePiece model; note a problem if it is missing or damaged."""
+    """Read a SentencePiece model; if it is missing or damaged, note a problem and return None."""
     content = foreign.bytes(name)
     try:
         return None if content is None else parse(content, name)
@@ -36,7 +36,7 @@ def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
 
 
 def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:
-    """Return the special ids by our names."""
+    """Return the ids of the special tokens, by Pellucid's names for them, such as "pad_id"."""
     start = foreign.generation.get("decoder_start_token_id", settings["decoder_start_token_id"])
     return {
         "pad_id": settings["pad_token_id"],
@@ -47,7 +47,7 @@ def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> 
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
-    """Check that each token has its own id, within the model's vocabulary."""
+    """Note a problem unless each token has its own id, and all ids are within the model's vocabulary."""
     ids = [value for value in table.values() if type(value) is int]
     if len(ids) < len(table):
         foreign.faults.append(f"{name}: some ids are not whole numbers.")

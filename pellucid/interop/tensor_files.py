@@ -28,15 +28,16 @@ class Stored(NamedTuple):
 
 
 class OnDisk:
-    """Tensors that stay on the disk until they are read. Mapped files would stay in memory completely."""
+    """Tensors that stay on disk until each is read. With a memory-mapped file, all of them would stay in
+    memory."""
 
     def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
         self._path, self._stored = path, stored
         self.shapes = {name: each.shape for name, each in stored.items()}
 
     def read(self, name: str, dtype: torch.dtype) -> Tensor:
-        """Read one tensor piece by piece, so that memory never holds a second copy of it in the file's
-        type."""
+        """Read one tensor and convert it to this data type piece by piece, so that memory never holds it
+        twice."""
         start, shape, kind = self._stored[name]
         tensor = torch.empty(shape, dtype=dtype)
         with self._path.open("rb") as file:
@@ -49,7 +50,8 @@ class OnDisk:
         return tensor
 
     def place(self, name: str) -> object:
-        """Return where the numbers are; two names of one tensor have the same place."""
+        """Return where the tensor's numbers are stored; two names of the same stored tensor give the same
+        result."""
         return self._path, self._stored[name]
 
 
@@ -65,7 +67,8 @@ class InMemory:
         return self._tensors[name].to(dtype)
 
     def place(self, name: str) -> object:
-        """Return the address of the first number, and the shape."""
+        """Return the address of the tensor's first number, and its shape; two names of the same tensor give
+        the same result."""
         return self._tensors[name].data_ptr(), self.shapes[name]
 
 
@@ -73,7 +76,7 @@ TensorFile = OnDisk | InMemory
 
 
 def open_tensors(path: Path) -> TensorFile:
-    """Open a file of tensors by its ending; an error describes briefly what is wrong."""
+    """Open a file of tensors: .safetensors, or else a pickle. Raise a short error if it cannot be opened."""
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
             raise PellucidError("only a pointer of Git LFS is there. Run git lfs pull in its folder.")

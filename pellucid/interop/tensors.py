@@ -1,4 +1,5 @@
-"""The same weights under two names and in two orders: ours, and those of the Bart family (MarianMT, M2M100).
+"""Convert weights between Pellucid and the Bart family (MarianMT, M2M100), which name and order them
+differently.
 
 MarianMT's positions have all sines first and all cosines after them; ours alternate, as in the paper. So the
 model dimension is permuted once, in every tensor that has it. That changes no result: sums over the model
@@ -25,14 +26,15 @@ NORMS = {  # of the residuals of each stack, in order
 
 
 class Place(NamedTuple):
-    """The place of one of our tensors in their files."""
+    """The names that a Pellucid tensor may have in the files of transformers, and the axis to reorder."""
 
     names: tuple[str, ...]  # the first that is there counts; an export writes the last
     axis: int | None  # the one that is the model dimension
 
 
 def places(config: ModelConfig) -> dict[str, Place]:
-    """Return the place of each of our parameters."""
+    """Return, for each parameter of Pellucid, its names in the files of transformers and the axis to
+    reorder."""
     return dict([*_embeddings(config), *_layers(config)])
 
 
@@ -46,12 +48,12 @@ def order(width: int) -> Tensor:
 
 
 def take(tensor: Tensor, axis: int | None) -> Tensor:
-    """Convert a tensor of theirs to our order."""
+    """Reorder a tensor from the Bart family's order to Pellucid's, along this axis (None: no change)."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]))
 
 
 def give(tensor: Tensor, axis: int | None) -> Tensor:
-    """Convert a tensor of ours to their order."""
+    """Reorder a tensor from Pellucid's order to the Bart family's, along this axis (None: no change)."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]).argsort())
 
 

@@ -250,8 +250,8 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 
 
 def _rounded(number: float) -> int:
-    """Round to one significant digit, but to at least a multiple of 10 (1747 gives 2000, 34 gives 30), so
-    that an estimate looks like an estimate."""
+    """Round to one significant digit, and to at least 10 (1747 gives 2000), so that an estimate looks like an
+    estimate."""
     unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))
     return max(10, round(number / unit) * unit)
 

@@ -1,5 +1,4 @@
-"""Reserve the folder of a run, so that no second run trains in it and no file of another program is
-overwritten."""
+"""Reserve the folder of a run, so that no second run trains in it and no other files are overwritten."""
 
 import os
 from collections.abc import Iterator

@@ -74,8 +74,8 @@ class Run:
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
-    """Prepare a new or resumed run for its next step. Check the request against the saved run first, so that
-    a refused request changes no saved state."""
+    """Prepare a new or resumed run for its next step. Raise an error if the request does not fit the saved
+    run or the data."""
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
