@@ -33,7 +33,7 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.learning.learner import Learner, learning_rate
-from pellucid.learning.setting_up import fitted, learned_vocabulary
+from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import validation_loss
 from pellucid.model import Transformer, sinusoids
 from pellucid.text.vocabulary import Vocabulary
@@ -86,8 +86,8 @@ def material(data: Path, dropout: float, batch_tokens: int, precision: str) -> M
     }
     config = from_table(table)
     pairs, _ = read_pairs(config.data.train, config.data)
-    vocabulary = learned_vocabulary(pairs, config)
-    config = dataclasses.replace(config, model=fitted(config, vocabulary))
+    vocabulary = prepare_vocabulary(pairs, config)
+    config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, _ = encode_pairs(pairs, vocabulary, config.data)
     judged, _ = encode_pairs(read_pairs(config.data.validation, config.data)[0], vocabulary, config.data)
     special = vocabulary.start_id, vocabulary.pad_id

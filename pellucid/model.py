@@ -13,7 +13,7 @@ from pellucid.cache import Memory, NoPast, Past
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import UsageError
 from pellucid.mask import Mask
-from pellucid.seeing.watching import Part, name_parts, watched
+from pellucid.seeing.watching import Part, is_watched, name_parts
 
 See = Callable[[str, Tensor], Tensor]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -141,7 +141,7 @@ class Decoder(Part):
     def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
         """Return the logits; if this thread is watched, show their softmax too."""
         logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
-        if watched():
+        if is_watched():
             self.see("probabilities_BLV", logits.softmax(-1))
         return logits
 
@@ -221,14 +221,14 @@ def attend(
     # short rows: benchmarks/attention.py. And it draws its dropout in another way.
     slow = queries.dtype == torch.bfloat16 and torch.is_grad_enabled() and queries.device.type == "cpu"
     dropping = dropout.training and dropout.rate > 0
-    if not (slow or dropping or watched() or mask.some_row_is_empty):
+    if not (slow or dropping or is_watched() or mask.some_row_is_empty):
         return F.scaled_dot_product_attention(queries, keys, values, attn_mask=may_look, scale=scale)
 
     scores = see("scores_BHLM", queries @ keys.mT)
     scaled_scores = see("scaled_scores_BHLM", scores * scale)
     mask_BHLM = see("mask_BHLM", additive(may_look, scores))
     masked_scores = see("masked_scores_BHLM", scaled_scores + mask_BHLM)
-    weights = see("weights_BHLM", softmax_over_keys(masked_scores, mask.some_row_is_empty or watched()))
+    weights = see("weights_BHLM", softmax_over_keys(masked_scores, mask.some_row_is_empty or is_watched()))
     return see("context_BHLU", dropout(weights) @ values)
 
 
@@ -293,7 +293,7 @@ class Norm(Part):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x to x, B L D, each position separately."""
-        if not watched():
+        if not is_watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
                 # With weight and bias inside, the kernel sums their gradients in bf16 and loses up to half of
                 # them.

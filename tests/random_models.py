@@ -8,7 +8,7 @@ import torch
 from hypothesis import strategies as st
 
 from pellucid.config.schema import ModelConfig
-from pellucid.engine.room import Room, Rows, Said
+from pellucid.engine.room import Room, Rows, StepOutput
 from pellucid.model import Transformer
 
 FORBIDDEN = [0, 1, 2]
@@ -90,12 +90,12 @@ def steps(config: ModelConfig, room: Room, numbers: np.random.Generator) -> list
     return given
 
 
-def step_of(session: Any, rows: Rows, whole: bool) -> Said:
+def step_of(session: Any, rows: Rows, whole: bool) -> StepOutput:
     """What a session says of these rows."""
     count = len(rows.token)
     for there, here in zip(session.rows, rows, strict=True):
         there[:count] = here
-    said: Said = session.step(count, whole)
+    said: StepOutput = session.step(count, whole)
     return said
 
 

@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> None:
     name, out, model = arguments.name, arguments.out, arguments.model
     if arguments.list:
         for each in experiments.NAMES:
-            put([each, *(f"    {line}" for line in experiments.described(each, 76))])
+            put([each, *(f"    {line}" for line in experiments.describe(each, 76))])
         return
     if model is not None and experiments.needs(name) != "nothing":  # or its name is refused below
         model = load(model, arguments.device, precision="fp32")

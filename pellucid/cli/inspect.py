@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
         put([_against((arguments.model, arguments.against))])
         return
     loaded = load_folder(folder)
-    tensors, manifest = traced(loaded.model), loaded.manifest
+    tensors, manifest = list_tensors(loaded.model), loaded.manifest
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
@@ -59,7 +59,7 @@ def _against(names: tuple[str, str]) -> str:
     return str(compare_models(load_folder(one), load_folder(other), names))
 
 
-def traced(model: Transformer) -> dict[str, str]:
+def list_tensors(model: Transformer) -> dict[str, str]:
     """Return the names and axes of all tensors that a trace shows, in the order of computation."""
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:

@@ -78,9 +78,9 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
                 f"{path} already exists, from an earlier run. Go on with --resume, or choose another --out."
             )
         return read(path, limit | {"data.train": [files]} | settings), ""
-    from pellucid.learning.choosing import suited
+    from pellucid.learning.choosing import choose_settings
 
-    return suited(files, arguments.minutes or MINUTES, settings, arguments.device, out)
+    return choose_settings(files, arguments.minutes or MINUTES, settings, arguments.device, out)
 
 
 def _resuming(arguments: argparse.Namespace) -> str:

@@ -18,7 +18,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f' Did you mean "{near[0]}"?' if near else ""
 
 
-def listed(known: Sequence[str], word: str | None = None) -> str:
+def list_known(known: Sequence[str], word: str | None = None) -> str:
     """Return the known names for a message; if there are many, those most similar to the word, or else the
     first ones."""
     if len(known) <= LISTED:

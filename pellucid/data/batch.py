@@ -66,7 +66,7 @@ def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens
             f"no batch can hold it. Set batch_tokens = {longest} or more, or a lower [data] max_length."
         )
     chance = random.Random(f"{seed} {epoch}")
-    order = _shuffled(range(len(lengths)), chance)
+    order = _shuffle(range(len(lengths)), chance)
     window = max(1, _WINDOW * batch_tokens * len(lengths) // max(1, sum(map(max, lengths))))
     plan: list[list[int]] = []
     for start in range(0, len(order), window):
@@ -76,7 +76,7 @@ def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens
             if len(plan) == first or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
                 plan.append([])
             plan[-1].append(row)
-    return [plan[number] for number in _shuffled(range(len(plan)), chance)]
+    return [plan[number] for number in _shuffle(range(len(plan)), chance)]
 
 
 def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
@@ -98,7 +98,7 @@ def pad(
     return ids, torch.arange(longest, device=device) < lengths[:, None]
 
 
-def _shuffled(items: Sequence[int], chance: random.Random) -> list[int]:
+def _shuffle(items: Sequence[int], chance: random.Random) -> list[int]:
     """Shuffle by random() only: it is the one method that Python promises not to change."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

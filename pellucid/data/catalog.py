@@ -83,7 +83,7 @@ def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
         return text
     place = str(mirror / file.mirror) if mirror else file.address
     try:
-        packed = Path(place).read_bytes() if mirror else _downloaded(file)
+        packed = Path(place).read_bytes() if mirror else _download(file)
     except OSError as error:
         raise PellucidError(
             f"{place}: the mirror does not have this file ({error.strerror}). Its folder must be laid out as "
@@ -103,7 +103,7 @@ def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
     return text
 
 
-def _downloaded(file: File) -> bytes:
+def _download(file: File) -> bytes:
     from rich.console import Console
     from rich.progress import wrap_file
 

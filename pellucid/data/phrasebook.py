@@ -114,7 +114,7 @@ def words() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
     for meaning in meanings():
         for language, text in zip(LANGUAGES, meaning.texts, strict=True):
-            for written in {text, shortened(text)} if language == "en" else (text,):
+            for written in {text, shorten(text)} if language == "en" else (text,):
                 both = f"{written} {written[:1].lower()}{written[1:]}"
                 found[language].update(prepare(both, "words", language).split())
     return {language: frozenset(each) for language, each in found.items()}
@@ -135,27 +135,27 @@ def variants(phrase: Phrase) -> list[tuple[str, str]]:
 
     English sentences are also returned with their short forms: I'm, don't.
     """
-    target = punctuated(phrase.target, phrase.target_language, phrase.kind)
-    short = shortened(phrase.source) if phrase.source_language == "en" else phrase.source
+    target = punctuate(phrase.target, phrase.target_language, phrase.kind)
+    short = shorten(phrase.source) if phrase.source_language == "en" else phrase.source
     pairs = []
     for text in dict.fromkeys((phrase.source, short)):
         for source in (text, text[:1].lower() + text[1:]):
-            ended = punctuated(source, phrase.source_language, phrase.kind)
+            ended = punctuate(source, phrase.source_language, phrase.kind)
             pairs += [(source, phrase.target), (ended, target)]
     if phrase.kind == "statement" and len(phrase.source.split()) < EXCLAIMED:
-        exclaimed = punctuated(phrase.target, phrase.target_language, "exclamation")
-        pairs.append((punctuated(phrase.source, phrase.source_language, "exclamation"), exclaimed))
+        exclaimed = punctuate(phrase.target, phrase.target_language, "exclamation")
+        pairs.append((punctuate(phrase.source, phrase.source_language, "exclamation"), exclaimed))
     return pairs
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return an English sentence with its short forms: I'm, isn't, don't."""
     for full, short in SHORT_FORMS.items():
         text = re.sub(rf"\b{full}\b", short, text)
     return text
 
 
-def punctuated(text: str, language: str, kind: str) -> str:
+def punctuate(text: str, language: str, kind: str) -> str:
     """Add the final punctuation of the language: ।, ¿…?, ¡…! and the French space before ? and !."""
     if kind == "exclamation":
         return {"es": f"¡{text}!", "fr": f"{text} !"}.get(language, f"{text}!")

@@ -11,7 +11,7 @@ from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
-from pellucid.engine.room import Array, Places, Room, Said
+from pellucid.engine.room import Array, Places, Room, StepOutput
 from pellucid.engine.team import Team
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
@@ -137,13 +137,13 @@ class EngineDecoding:
             log_p, ids, asked = log_p[again], ids[again], asked[again]
         return NextTokens(log_p, ids, asked, lambda: self._next(count, some, again, whole=True))
 
-    def _of(self, count: int, some: Array | None, whole: bool) -> Said:
+    def _of(self, count: int, some: Array | None, whole: bool) -> StepOutput:
         if some is None:
             return self._session.step(count, whole)
         every = [(each, each[:count].copy()) for each in self._session.rows]
         for rows, before in every:
             rows[: len(some)] = before[some]
-        said: Said = self._session.step(len(some), whole)
+        said: StepOutput = self._session.step(len(some), whole)
         for rows, before in every:
             rows[:count] = before
         return said

@@ -26,7 +26,7 @@ from pellucid.engine.packing import (
     parts_of,
     up,
 )
-from pellucid.engine.room import Array, Room, Rows, Said, sums
+from pellucid.engine.room import Array, Room, Rows, StepOutput, sums
 from pellucid.engine.team import ENCODE, STEP, Team
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer, round_up, sinusoids
@@ -155,7 +155,7 @@ class Session:
                 array = self._kept[f"{structure}.{name}"] = self._take(*about)
                 setattr(structures[structure], name, array.ctypes.data)
         self._kept["memory.start"][:] = room.starts[:-1]
-        self._says = [self._kept[f"step.{name}"] for name in Said._fields[:-1]]
+        self._says = [self._kept[f"step.{name}"] for name in StepOutput._fields[:-1]]
         self.rows = Rows.of(room)
         for name, array in self.rows._asdict().items():
             setattr(self._step, name, array.ctypes.data)
@@ -198,7 +198,7 @@ class Session:
             self._team.do(ENCODE)
             first = last
 
-    def step(self, count: int, whole: bool) -> Said:
+    def step(self, count: int, whole: bool) -> StepOutput:
         """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
         also all logits."""
         step = self._step
@@ -206,7 +206,7 @@ class Session:
         logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
         step.logits = logits.ctypes.data if logits is not None else None
         self._team.do(STEP)
-        return Said._make([*(each[:count] for each in self._says), logits])
+        return StepOutput._make([*(each[:count] for each in self._says), logits])
 
     def _take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
         return self._arena.take(shape, dtype)

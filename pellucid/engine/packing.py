@@ -74,12 +74,12 @@ def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, A
     last."""
     residuals = [layer.residual_1, layer.residual_2]
     parts: dict[str, Affine | Gains] = {
-        "qkv": joined(layer.self_attention, shape, "qkv"),
+        "qkv": join(layer.self_attention, shape, "qkv"),
         "self_output": output(layer.self_attention, shape),
     }
     if isinstance(layer, DecoderLayer):
         residuals.append(layer.residual_3)
-        parts["cross_query"] = joined(layer.cross_attention, shape, "q")
+        parts["cross_query"] = join(layer.cross_attention, shape, "q")
         parts["cross_output"] = output(layer.cross_attention, shape)
     inner, outer = layer.feed_forward.inner, layer.feed_forward.outer
     parts["inner"] = Affine(_weight(inner), _bias(inner, shape.hidden), shape.padded)
@@ -106,10 +106,10 @@ def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[
         yield "encoder", number, layer_parts(cast(EncoderLayer, part), shape)
     yield "encoder", -1, {"norm": norm(model.encoder.norm, shape)}
     for number, layer in enumerate(decoder):  # what makes its keys and values of a source
-        yield "decoder", number, {"cross_kv": joined(layer.cross_attention, shape, "kv")}
+        yield "decoder", number, {"cross_kv": join(layer.cross_attention, shape, "kv")}
 
 
-def joined(attention: Attention, shape: Shape, which: str) -> Affine:
+def join(attention: Attention, shape: Shape, which: str) -> Affine:
     """Join the projections that `which` names, such as "qkv" for queries, keys and values, into one matrix,
     each head padded."""
     named = {"q": attention.query, "k": attention.key, "v": attention.value}

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.engine.packing import LANES, Affine, Gains, Shape, embedding, parts_of
-from pellucid.engine.room import Array, Room, Rows, Said
+from pellucid.engine.room import Array, Room, Rows, StepOutput
 from pellucid.model import Norm, Transformer, round_up, sinusoids
 
 CHUNK, MOST = 1024, 87.0  # as in kernels.c
@@ -41,7 +41,7 @@ class Weights:
         }
         for stack, number, parts in parts_of(model, self.shape):
             for name, part in parts.items():
-                self.parts[stack][number][name] = packed(part) if isinstance(part, Affine) else part
+                self.parts[stack][number][name] = pack(part) if isinstance(part, Affine) else part
 
 
 class Session:
@@ -63,7 +63,7 @@ class Session:
             self._memory[place] = self._read(ids)
 
     @torch.no_grad()
-    def step(self, count: int, whole: bool) -> Said:
+    def step(self, count: int, whole: bool) -> StepOutput:
         """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
         also all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
@@ -77,7 +77,7 @@ class Session:
         asked = logits.gather(1, torch.as_tensor(rows.required).long().clamp(min=0)[:, None])[:, 0]
         likely = likeliest(logits, self._room.candidates, list(self._room.forbidden))
         found = [tensor.numpy() for tensor in (*likely, *weigh(logits), asked)]
-        return Said._make([*found, logits.numpy() if whole else None])
+        return StepOutput._make([*found, logits.numpy() if whole else None])
 
     def _embed(self, stack: str, ids: Tensor, positions: Tensor) -> Tensor:
         model, shape = self._weights.model, self._weights.shape
@@ -136,7 +136,7 @@ class Session:
         return self._after(project(activation(hidden), layer["outer"]) + x, layer[norm])
 
 
-def packed(part: Affine) -> Quantised:
+def pack(part: Affine) -> Quantised:
     """Quantise a matrix, with a scale for each output."""
     padding = (0, part.inputs - part.weight.shape[1], 0, part.outputs - part.weight.shape[0])
     weight, scale = quantise(F.pad(part.weight.float(), padding))
@@ -160,10 +160,10 @@ def project(x_MK: Tensor, matrix: Quantised) -> Tensor:
 
 def normalise(x_MD: Tensor, gains: Gains, width: int) -> Tensor:
     """Apply a LayerNorm over the first `width` numbers."""
-    mean = (added(x_MD) / width)[:, None]
+    mean = (add_up(x_MD) / width)[:, None]
     apart = x_MD - mean
     squares = F.pad((apart * apart)[:, :width], (0, x_MD.shape[1] - width))
-    variance = (added(squares) / width + Norm.epsilon).numpy()
+    variance = (add_up(squares) / width + Norm.epsilon).numpy()
     factor = 1.0 / torch.from_numpy(np.sqrt(variance))  # torch's own root rounds otherwise
     return apart * factor[:, None] * gains.gain + gains.bias
 
@@ -174,9 +174,9 @@ def attend(query_MA: Tensor, pairs_MT2A: Tensor, shape: Shape) -> Tensor:
     keys, values = (part[..., : shape.heads * shape.head].float() for part in pairs_MT2A.unbind(2))
     by_head = (shape.heads, shape.head)
     query = query_MA[:, : shape.heads * shape.head].unflatten(-1, by_head)
-    scores_MTH = added(query[:, None] * keys.unflatten(-1, by_head)) * shape.score_scale
+    scores_MTH = add_up(query[:, None] * keys.unflatten(-1, by_head)) * shape.score_scale
     weights = exponential(scores_MTH - scores_MTH.amax(1, keepdim=True))
-    inverse = 1.0 / added(weights.mT)
+    inverse = 1.0 / add_up(weights.mT)
     weighted = weights[..., None] * values.unflatten(-1, by_head)
     context = in_order(weighted.flatten(2)).unflatten(-1, by_head)
     return F.pad((context * inverse[..., None]).flatten(1), (0, shape.across - shape.heads * shape.head))
@@ -188,7 +188,7 @@ def weigh(logits_MV: Tensor) -> tuple[Tensor, Tensor]:
     greatest, total = torch.full((len(logits_MV),), -torch.inf), torch.zeros(len(logits_MV))
     for number, chunk in enumerate(logits_MV.split(CHUNK, dim=1)):
         top = chunk.nan_to_num(-torch.inf, torch.inf, -torch.inf).amax(-1)
-        here = added(exponential(chunk - top[:, None]))
+        here = add_up(exponential(chunk - top[:, None]))
         if not number:
             greatest, total = top, here
             continue
@@ -209,7 +209,7 @@ def likeliest(logits_MV: Tensor, count: int, forbidden: list[int]) -> tuple[Tens
     return allowed.gather(1, ids), ids.int()
 
 
-def added(x: Tensor) -> Tensor:
+def add_up(x: Tensor) -> Tensor:
     """Sum over the last axis, in the order of kernels.c: first into sixteen partial sums, then these in
     pairs."""
     x = F.pad(x, (0, -x.shape[-1] % LANES)).unflatten(-1, (-1, LANES))

@@ -117,7 +117,7 @@ class Rows(NamedTuple):
         return cls._make(np.zeros(shape, np.int32) for shape in shapes)
 
 
-class Said(NamedTuple):
+class StepOutput(NamedTuple):
     """The output of a step, for the next token of each row. The fields have the names that kernels.c uses."""
 
     value: Array  # R x candidates: the highest logits of ids that are allowed

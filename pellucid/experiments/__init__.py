@@ -46,7 +46,7 @@ def experiment(
     if unknown := values.keys() - known.keys():
         has = ", ".join(known) or "none"
         raise UsageError(f"the experiment {name} has no setting {min(unknown)!r}. It has: {has}.")
-    values = {setting: _checked(setting, value, known[setting]) for setting, value in values.items()}
+    values = {setting: _check(setting, value, known[setting]) for setting, value in values.items()}
     given = (model is not None, text is not None, to is not None and need != "explanation")
     if given != (need != "nothing", need == "explanation", False):
         raise UsageError(f"the experiment {name} needs {NEEDED[need]}. Give that, and nothing else.")
@@ -73,7 +73,7 @@ def settings(name: str) -> dict[str, Any]:
     return {"target": None} | own if needs(name) == "explanation" else own
 
 
-def described(name: str, width: int) -> list[str]:
+def describe(name: str, width: int) -> list[str]:
     """Describe an experiment: what it shows, what it needs, and its settings."""
     about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
@@ -87,12 +87,12 @@ def _module(name: str) -> Any:
     return importlib.import_module(f"{__name__}.{name}")
 
 
-def _checked(setting: str, value: Any, default: Any) -> Any:
+def _check(setting: str, value: Any, default: Any) -> Any:
     """Check and return the value of a setting. It must have the type of the default: a text, a whole number,
     or several."""
     if isinstance(default, tuple):
         several = value if isinstance(value, Iterable) else [value]
-        return [_checked(setting, each, default[0]) for each in several]
+        return [_check(setting, each, default[0]) for each in several]
     if isinstance(default, int):
         if not is_whole(value, 1):
             raise UsageError(f"{setting} = {value!r:.60} must be a whole number, 1 or more.")

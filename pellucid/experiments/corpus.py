@@ -17,7 +17,7 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.learning.learner import Learner
-from pellucid.learning.setting_up import fitted, learned_vocabulary
+from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak
@@ -72,8 +72,8 @@ def corpus_of(
     config: Config, train: Sequence[Pair], validation: Sequence[Pair], held_out: Sequence[Pair]
 ) -> Corpus:
     """Learn a vocabulary from the pairs, and turn them into ids."""
-    vocabulary = learned_vocabulary(train, config)
-    config = dataclasses.replace(config, model=fitted(config, vocabulary))
+    vocabulary = prepare_vocabulary(train, config)
+    config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, judged = (encode_pairs(part, vocabulary, config.data)[0] for part in (train, validation))
     special = vocabulary.start_id, vocabulary.pad_id
     together = list(batches(judged, 0, 0, config.training.batch_tokens, *special))

@@ -20,7 +20,15 @@ from torch import Tensor
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import to_toml, without_folders
 from pellucid.errors import PellucidError
-from pellucid.folder.manifest import MANIFEST, holds_only, is_sealed, read_manifest, remove, sealed, verified
+from pellucid.folder.manifest import (
+    MANIFEST,
+    holds_only,
+    is_sealed,
+    read_manifest,
+    read_sealed,
+    remove,
+    sealing,
+)
 from pellucid.folder.whole_file import copy, to_disk, writing
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
@@ -56,7 +64,7 @@ def save_model(
             not_finite = f"numbers that are not finite in {stored_as}"
             raise PellucidError(f"{name} holds {not_finite}: the model was not saved.")
     _replace_model(folder)
-    with sealed(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
+    with sealing(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
         _write(new / WEIGHTS, weights)
@@ -66,9 +74,9 @@ def save_model(
 def save_config(folder: Path, config: Config) -> None:
     """Replace the configuration of a model and seal the folder again; the other files do not change."""
     _replace_model(folder)
-    manifest, files = verified(folder, "model", (CONFIG, WEIGHTS))
+    manifest, files = read_sealed(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
-    with sealed(folder / ".new", "model", about) as new:
+    with sealing(folder / ".new", "model", about) as new:
         for name, content in (files | {CONFIG: to_toml(config).encode()}).items():
             (new / name).write_bytes(content)
     _replace_model(folder)
@@ -80,7 +88,7 @@ def save_state(
     """Write checkpoints/step-N/, then remove all but the last `keep` checkpoints, and any later step."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
-    with sealed(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
+    with sealing(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
         _write(new / TENSORS, tensors)
         (new / STATE).write_bytes(json.dumps(dict(state)).encode())
     _replace_state(checkpoints)
@@ -112,7 +120,7 @@ def whole_states(run: str | Path) -> Iterator[TrainingState]:
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
             continue
         try:
-            _, files = verified(folder, "training state", (TENSORS, STATE))
+            _, files = read_sealed(folder, "training state", (TENSORS, STATE))
             tensors = read_tensors(files[TENSORS], folder / TENSORS)
             yield TrainingState(step, tensors, json.loads(files[STATE]))
         except PellucidError as error:

@@ -17,7 +17,7 @@ from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
-from pellucid.folder.manifest import is_sealed, read_manifest, verified
+from pellucid.folder.manifest import is_sealed, read_manifest, read_sealed
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
@@ -61,7 +61,7 @@ def without_weights(config: ModelConfig) -> Transformer:
 
 
 def _load_step(folder: Path, device: str | torch.device) -> Loaded:
-    manifest, files = verified(folder, "training state", (TENSORS, STATE))
+    manifest, files = read_sealed(folder, "training state", (TENSORS, STATE))
     run, weights = folder.resolve().parent.parent, read_tensors(files[TENSORS], folder / TENSORS)
     if run.name == AVERAGING:  # weights only
         run = run.parent
@@ -97,8 +97,8 @@ def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     for place in (folder / ".new", folder, folder / ".new"):
         if is_sealed(place):
             with suppress(PellucidError):  # it may have been replaced meanwhile
-                return verified(place, "model", (CONFIG, WEIGHTS))
-    return verified(folder, "model", (CONFIG, WEIGHTS))
+                return read_sealed(place, "model", (CONFIG, WEIGHTS))
+    return read_sealed(folder, "model", (CONFIG, WEIGHTS))
 
 
 def _config(folder: Path, files: Mapping[str, bytes]) -> Config:

@@ -23,7 +23,7 @@ UNSEALED = ".manifest"  # its name until everything is on the disk
 
 
 @contextmanager
-def sealed(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
+def sealing(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
     """Make a new folder for files. When the block ends, seal the folder; after an error, remove it."""
     with writing(folder):
         folder.parent.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def is_sealed(folder: Path) -> bool:
     return (folder / MANIFEST).exists()
 
 
-def verified(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+def read_sealed(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Read the manifest and all files that it lists; raise an error if a hash is wrong or a needed file is
     missing."""
     manifest, files = read_manifest(folder, kind), {}

@@ -59,7 +59,7 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Compar
     sources, targets = samples(one)
     largest, first, first_difference = 0.0, "", 0.0
     for source_ids, target_ids in zip(sources, targets, strict=True):
-        runs = [_watched(each, source_ids, target_ids) for each in (one, other)]
+        runs = [_watch(each, source_ids, target_ids) for each in (one, other)]
         for name, tensor in runs[0].items():
             difference = _difference(tensor, runs[1].get(name, tensor))
             if difference > NEAR and not first:
@@ -79,7 +79,7 @@ def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) 
 
 
 @torch.no_grad()
-def _watched(loaded: Loaded, source_ids: list[int], target_ids: list[int]) -> dict[str, torch.Tensor]:
+def _watch(loaded: Loaded, source_ids: list[int], target_ids: list[int]) -> dict[str, torch.Tensor]:
     shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
     with trace(loaded.model) as seen:
         logits = loaded.model(torch.tensor([source_ids]), None, shifted)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import NEAR, Parity, installed, samples
+from pellucid.interop.parity import NEAR, Parity, import_extra, samples
 from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.model import Attention, DecoderLayer, Norm, Transformer, sinusoids
 from pellucid.translate.likelihood import log_probabilities
@@ -26,7 +26,7 @@ def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32
 
     CTranslate2 reads and writes pieces, not text: `source.spm` and `target.spm` split and join the text.
     """
-    specs = installed("ctranslate2.specs")
+    specs = import_extra("ctranslate2.specs")
     model, shape = loaded.model, loaded.config.model
     layers = (shape.encoder_layers, shape.decoder_layers)
     activation = specs.Activation[ACTIVATIONS[shape.activation]]
@@ -108,7 +108,7 @@ def _values(tensor: Tensor) -> Any:
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float32") -> Parity:
     """Compare the log-probabilities of a model with those that CTranslate2 computes from an exported
     folder."""
-    ctranslate2 = installed("ctranslate2")
+    ctranslate2 = import_extra("ctranslate2")
     sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
     pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.config.nearest import listed
+from pellucid.config.nearest import list_known
 from pellucid.errors import UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table, read_pieces, special_ids, tokens_of
@@ -37,7 +37,7 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
     chosen = foreign.source_language
     source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
     if chosen and codes and chosen not in codes:
-        names = listed([*codes], chosen)
+        names = list_known([*codes], chosen)
         raise UsageError(f"{foreign.folder}: it has no language {chosen!r}. Choose one of {names}.")
     if codes and source not in codes:
         foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")

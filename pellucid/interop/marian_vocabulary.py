@@ -10,7 +10,7 @@ from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
 from pellucid.interop.pieces import SIDES, by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.text.renumbered import Renumbered, kind_of
-from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, ready_made
+from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, make_vocabulary
 
 TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
 NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
@@ -40,7 +40,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
     if same:
         del protos[TARGET_FILE]
     with suppress(PellucidError):  # ids that are SentencePiece's own, as in a folder that we exported
-        plain = ready_made(protos, kind, DataConfig(languages=languages))
+        plain = make_vocabulary(protos, kind, DataConfig(languages=languages))
         if [tokens_of(plain.source), tokens_of(plain.target)] == tokens and plain.ids() == special[0]:
             return plain
     sides = [Renumbered(*each, special[0]) for each in zip((source, target), tokens, strict=True)]

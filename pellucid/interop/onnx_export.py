@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from pellucid.cache import GrowingPast, Memory
 from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import Parity, against, installed
+from pellucid.interop.parity import Parity, against, import_extra
 from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.mask import Mask
 from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
@@ -62,7 +62,7 @@ def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
 def against_onnx(folder: Path, loaded: Loaded) -> Parity:
     """Compare a model with its ONNX graphs, which onnxruntime runs. The target is split, so that later parts
     use the cache of earlier ones."""
-    runtime = installed("onnxruntime")
+    runtime = import_extra("onnxruntime")
     encoder, decoder = (runtime.InferenceSession(str(folder / name)) for name in (ENCODER, DECODER))
     shape = loaded.model.config
     nothing = torch.zeros(1, shape.heads, 0, shape.width // shape.heads)
@@ -160,8 +160,8 @@ def _by_name(what: str, keys: Sequence[Tensor], values: Sequence[Tensor]) -> dic
 
 @torch.no_grad()
 def _write_graph(graph: Graph, given: Mapping[str, tuple[Tensor, Axes]], path: Path) -> None:
-    checker = installed("onnx").checker
-    installed("onnxscript")
+    checker = import_extra("onnx").checker
+    import_extra("onnxscript")
     tensors, axes = zip(*given.values(), strict=True)
     weights = sum(each.numel() * each.element_size() for each in graph.parameters())
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, which we do not need

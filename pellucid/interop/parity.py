@@ -139,7 +139,7 @@ def _language(vocabulary: Vocabulary) -> str | None:
     return next(iter(vocabulary.target_languages), None)
 
 
-def installed(module: str) -> Any:
+def import_extra(module: str) -> Any:
     """Import and return a module of the extra `interop`; raise an error if it is not installed."""
     try:
         return importlib.import_module(module)

@@ -32,13 +32,13 @@ class OnDisk:
     memory."""
 
     def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
-        self._path, self._stored = path, stored
+        self._path, self._find_stored = path, stored
         self.shapes = {name: each.shape for name, each in stored.items()}
 
     def read(self, name: str, dtype: torch.dtype) -> Tensor:
         """Read one tensor and convert it to this data type piece by piece, so that memory never holds it
         twice."""
-        start, shape, kind = self._stored[name]
+        start, shape, kind = self._find_stored[name]
         tensor = torch.empty(shape, dtype=dtype)
         with self._path.open("rb") as file:
             file.seek(start)
@@ -52,7 +52,7 @@ class OnDisk:
     def place(self, name: str) -> object:
         """Return where the tensor's numbers are stored; two names of the same stored tensor give the same
         result."""
-        return self._path, self._stored[name]
+        return self._path, self._find_stored[name]
 
 
 class InMemory:
@@ -116,7 +116,7 @@ def _open_pickled(path: Path) -> TensorFile:
             raise ValueError
         if not modern:
             return InMemory(tensors)
-        places = {name: _stored(tensor) for name, tensor in tensors.items()}
+        places = {name: _find_stored(tensor) for name, tensor in tensors.items()}
         stored = {name: place for name, place in places.items() if place}
         if len(stored) == len(places):
             return OnDisk(path, stored)
@@ -125,7 +125,7 @@ def _open_pickled(path: Path) -> TensorFile:
         raise PellucidError("it contains more than tensors, or is damaged: it was not opened.") from None
 
 
-def _stored(tensor: Tensor) -> Stored | None:
+def _find_stored(tensor: Tensor) -> Stored | None:
     """Return where torch found a tensor in its file; None if its numbers are not contiguous, or torch does
     not say."""
     begin = getattr(tensor.untyped_storage(), "_checkpoint_offset", None)  # not public

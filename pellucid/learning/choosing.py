@@ -60,7 +60,7 @@ class Chosen(NamedTuple):
     reason: str = ""
 
 
-def suited(
+def choose_settings(
     files: Sequence[str], minutes: float, settings: Mapping[str, Any], device: str, out: Path
 ) -> tuple[Config, str]:
     """Choose settings for parallel text (one or two files) and a training time. Return them, and the text of
@@ -145,7 +145,7 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
     hundredth = max(corpus.pairs * longer / 100, 1)
     budget = int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth)))))
     steps, steps_of_epoch = max(seen / (budget * target / longer), 1), corpus.pairs * longer / budget
-    every, few = _rounded(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
+    every, few = _round(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
     epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
     held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
     return [
@@ -155,7 +155,7 @@ def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
         Chosen("training.batch_tokens", budget, epoch),
-        Chosen("training.warmup_steps", _rounded(steps / 10), f"a tenth of about {_rounded(steps):,} steps"),
+        Chosen("training.warmup_steps", _round(steps / 10), f"a tenth of about {_round(steps):,} steps"),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
         Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
         Chosen("training.checkpoint_every", every),
@@ -249,7 +249,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
     return [Chosen("model.preset", preset, size), first, Chosen("model.dropout", dropout, seen)]
 
 
-def _rounded(number: float) -> int:
+def _round(number: float) -> int:
     """Round to one significant digit, and to at least 10 (1747 gives 2000), so that an estimate looks like an
     estimate."""
     unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))

@@ -94,7 +94,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     elif config.training.start_from:
         vocabulary, model = _start_from(config.training.start_from, config)
     else:
-        vocabulary = learned_vocabulary(text.train, config)
+        vocabulary = prepare_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
     shares = zip(unknown_shares(examples, vocabulary), ("source", "target"), strict=True)
     unknown = [f"{share:.2%} of the {side}" for share, side in shares if share]
@@ -103,7 +103,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     validation = _validation(config, vocabulary, report, text)
     if doubt := overlap(text):
         report(doubt)
-    config = dataclasses.replace(config, model=fitted(config, vocabulary))
+    config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     learner = Learner((model or Transformer(config.model)).to(device), config.training)
     trained = sum(parameter.numel() for parameter in learner.model.parameters())
     size, where = f"a vocabulary of {config.model.vocabulary:,}", f"{learner.precision} on {learner.device}"
@@ -178,12 +178,12 @@ def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
     if different:
         remedy = "Leave these out: they are then taken from there; or give them the same values."
         raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
-    model = Transformer(fitted(config, loaded.vocabulary))
+    model = Transformer(fit_sizes(config, loaded.vocabulary))
     model.load_state_dict(loaded.model.state_dict())
     return loaded.vocabulary, model
 
 
-def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
+def prepare_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
     """Learn a vocabulary from the pairs, as the configuration asks."""
     languages = config.data.languages
     to = [target_language(pair, languages) for pair in pairs] if languages else None
@@ -191,7 +191,7 @@ def learned_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
     return train_vocabulary(sources, targets, config.vocabulary, config.data, to)
 
 
-def fitted(config: Config, vocabulary: Vocabulary) -> ModelConfig:
+def fit_sizes(config: Config, vocabulary: Vocabulary) -> ModelConfig:
     """Return the model's settings, with the sizes and the special ids of this vocabulary filled in."""
     changes: dict[str, Any] = vocabulary.ids() | {
         "vocabulary": vocabulary.source_size,

@@ -44,7 +44,7 @@ def json_block(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{safe}</script>'
 
 
-def filled(name: str, /, **texts: str) -> str:
+def fill(name: str, /, **texts: str) -> str:
     """Return a template from the page's folder with each $word replaced by the HTML given for it."""
     return Template(page_file(name)).substitute(texts)
 

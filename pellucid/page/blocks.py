@@ -20,7 +20,7 @@ class Blocks:
         offset, parts = 0, []
         places: list[dict[str, Any]] = []
         for array in arrays:
-            numbers = narrowed(array)
+            numbers = narrow(array)
             places.append({"block": str(len(self.packed)), "offset": offset})
             if numbers.dtype == np.float16:
                 places[-1]["type"] = "float16"
@@ -40,7 +40,7 @@ class Blocks:
         ]
 
 
-def narrowed(array: np.ndarray) -> np.ndarray:
+def narrow(array: np.ndarray) -> np.ndarray:
     """Return the array in 16 bits if that changes no number, else unchanged."""
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float16)

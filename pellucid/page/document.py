@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from pellucid.folder.version import __version__
-from pellucid.page.assembly import filled, html_page, page_file, styles
+from pellucid.page.assembly import fill, html_page, page_file, styles
 from pellucid.page.bundle import TRANSLATION_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
 from pellucid.page.payload import Shown, payload
@@ -21,7 +21,7 @@ def page(shown: Sequence[Shown]) -> str:
     reading, translator, _ = shown[0]
     translation, to, config = reading.translation, reading.to or "", translator.model.config
     # What one reads on paper and without a script.
-    body = filled(
+    body = fill(
         "page.html",
         source=escape(visible(translation.source)),
         translation=escape(visible(translation.text)),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from pellucid.page.assembly import filled
+from pellucid.page.assembly import fill
 from pellucid.reading.tensors import describe
 from pellucid.reading.words import visible
 from pellucid.worked.attention import attention
@@ -30,7 +30,7 @@ def form_table() -> dict[str, Any]:
     return tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
 
 
-def listed(first: Example | None) -> list[Example]:
+def list_examples(first: Example | None) -> list[Example]:
     """Return the examples to choose from: `first`, if there is one, then those of the package."""
     others = [example(name) for name in names() if not first or name != first.name]
     return [first, *others] if first else others
@@ -47,9 +47,9 @@ def own_html(first: Example | None = None) -> str:
     stages = {stage: describe(f"attention.{stage}") for stage in STAGES}
     stages |= {stage: describe(stage) for stage in PART_STAGES}
     matrices = form["fields"].items()
-    return filled(
+    return fill(
         "own_form.html",
-        examples="".join(_option(each.name, f"{each.name}: {about(each)}") for each in listed(first)),
+        examples="".join(_option(each.name, f"{each.name}: {about(each)}") for each in list_examples(first)),
         ways="".join(_option(start, way["title"]) for start, way in form["starts"].items()),
         matrices="\n".join(
             _field(name, f"<strong>{symbol}</strong> {title}") for name, (symbol, title) in matrices
@@ -85,7 +85,7 @@ def own_payload(first: Example | None = None) -> dict[str, Any]:
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [
         {"name": of.name, "about": about(of), "at": of.at, "called": of.called, "form": as_form(of)}
-        for of in listed(first)
+        for of in list_examples(first)
     ]
     return {
         "starts": form_table()["starts"],

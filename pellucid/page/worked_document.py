@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from pellucid.folder.version import __version__
-from pellucid.page.assembly import filled, html_page, json_block, styles
+from pellucid.page.assembly import fill, html_page, json_block, styles
 from pellucid.page.bundle import EXAMPLE_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
 from pellucid.page.payload import header
@@ -30,7 +30,7 @@ def attention_page(
 @page.register
 def example_page(of: Example) -> str:
     """Write the page of an example; raise an error if it cannot be computed, or if a claim cannot be read."""
-    body = filled(
+    body = fill(
         "worked.html",
         name=escape(visible(of.name)),
         about=escape(visible(f"{of.about[:1].upper()}{of.about[1:]}.")) if of.about else "",

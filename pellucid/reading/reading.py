@@ -16,7 +16,7 @@ from pellucid.reading.words import source_of, target_of, visible
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import Viewed
-from pellucid.seeing.watching import watched
+from pellucid.seeing.watching import is_watched
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import penalise
 from pellucid.translate.text_translator import TextTranslator
@@ -87,7 +87,7 @@ class Reading(Viewed):
 
 def read(translator: TextTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
     """Translate `text`, or take `target` as its translation, and record one pass over both."""
-    if watched():
+    if is_watched():
         raise UsageError(
             "explain runs its own passes, but an open trace (or another watch) in this thread records only "
             "one pass. Call explain after the `with` block of the trace has ended."

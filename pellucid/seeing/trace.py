@@ -97,7 +97,7 @@ def watching_records(
 
     def watch(name: str, axes: str, tensor: Tensor) -> Tensor:
         names[name] = None
-        tensor = _edited(name, tensor, edits)
+        tensor = _edit(name, tensor, edits)
         stacks = {axis: stack_of(name, axis) for axis in axes if axis in "LM"}
         own = {axis: tokens[stack] for axis, stack in stacks.items() if stack in tokens}
         see(Record(name, axes, tensor, own))
@@ -117,7 +117,7 @@ def watching_records(
     check_found("edits", edits, names)
 
 
-def _edited(name: str, tensor: Tensor, edits: Mapping[str, Edit]) -> Tensor:
+def _edit(name: str, tensor: Tensor, edits: Mapping[str, Edit]) -> Tensor:
     """Return the tensor after all edits with its name. An edit must not change the shape; the data type is
     kept."""
     for pattern, edit in edits.items():

@@ -23,7 +23,7 @@ class _Watching(threading.local):
 _watching = _Watching()
 
 
-def watched() -> bool:
+def is_watched() -> bool:
     """Tell whether this thread is watched; then `attend` and the norm compute their equations step by step,
     without fused kernels."""
     return _watching.watcher is not None
@@ -39,7 +39,7 @@ def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]
     """Let `watcher` read and replace every tensor that a part of this model (None: of any model) shows in
     this thread."""
     parts = None if model is None else _parts_of(model)
-    if watched():
+    if is_watched():
         raise UsageError(
             "a trace (or another watch) is already open: one trace at a time in a thread. End the first "
             "`with` block before the second begins."

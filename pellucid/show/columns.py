@@ -41,13 +41,13 @@ def digits(number: float, decimals: int = 4) -> str:
     return number_text(number, ".1e" if tiny else f"z.{decimals}f")
 
 
-def written(cell: Any, form: int | str) -> str:
+def write_cell(cell: Any, form: int | str) -> str:
     """Return the text of a cell: a string unchanged, "" for None, the items of a tuple joined.
 
     form: how to write floats: a number of decimals, as in `digits`, or a Python format such as ".2f".
     """
     if isinstance(cell, tuple):
-        return "".join(written(part, form) for part in cell)
+        return "".join(write_cell(part, form) for part in cell)
     if not isinstance(cell, float):
         return "" if cell is None else str(cell)
     if cell == -math.inf:

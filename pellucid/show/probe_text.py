@@ -68,18 +68,18 @@ def _movers(layer: LayerChange) -> Table:
     rows = []
     for mover in named:
         word = f"{mover.word} itself" if mover.itself else mover.word
-        rows.append([word, mover.sentences, *map(_signed, (mover.share, *mover.shares))])
+        rows.append([word, mover.sentences, *map(_write_signed, (mover.share, *mover.shares))])
     others = [mover for mover in layer.movers if mover not in named]
     if others:
         rest = [sum(shares) for shares in zip(*(mover.shares for mover in others), strict=True)]
         count = f"{len(others)} other{'s' * (len(others) != 1)}"
-        rows.append([count, "", *map(_signed, (sum(rest), *rest))])
+        rows.append([count, "", *map(_write_signed, (sum(rest), *rest))])
     heads = [f"head {head}" for head in range(len(layer.movers[0].shares))]
     title = f"{layer.attention}: its output at the word changes by {layer.distance:.3f}"
     return Table(["moved by", "in", "all", *heads], rows, left=2, title=title)
 
 
-def _signed(share: float) -> str:
+def _write_signed(share: float) -> str:
     """Write a share with its sign, +0.42, or 0 if it rounds to zero."""
     return f"{share:+.2f}" if abs(share) >= 0.005 else "0"
 
@@ -99,12 +99,12 @@ def leak_parts(report: LeakReport, width: int) -> list[Part]:
     shown += [f"… and {len(report.leaks) - LEAKS} more"] if len(report.leaks) > LEAKS else []
     return [
         verdict,
-        *([_indented(shown)] if shown else []),
+        *([_indent(shown)] if shown else []),
         "tried:",
-        _indented(report.tried),
+        _indent(report.tried),
         f"largest difference taken for rounding: {f'{report.rounding:.1e}' if report.rounding else 0}",
     ]
 
 
-def _indented(lines: Sequence[str]) -> Table:
+def _indent(lines: Sequence[str]) -> Table:
     return Table(["", ""], [["", line] for line in lines], left=2, longest=1000)

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from pellucid.reading.words import visible
 from pellucid.seeing.viewed import html, lines, print_lines
-from pellucid.show.columns import blocks, paragraph, written
+from pellucid.show.columns import blocks, paragraph, write_cell
 
 # Of a number's share, nothing to full: in text a pattern, which shows without colours, and a colour.
 PATTERNS = " ░▒▓█"
@@ -79,7 +79,7 @@ class Table:
         forms = repeat(self.form) if isinstance(self.form, int | str) else self.form
         return [
             [
-                cell if isinstance(cell, Cell) else Cell(written(cell, form))
+                cell if isinstance(cell, Cell) else Cell(write_cell(cell, form))
                 for cell, form in zip(row, forms, strict=False)
             ]
             for row in self.rows

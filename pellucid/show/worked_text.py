@@ -61,7 +61,7 @@ def report_parts(report: Report, width: int, says_first: bool = True) -> list[Pa
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
-        rows = [[cell.head, cell.row, cell.column, *_judged(cell)] for cell in cells]
+        rows = [[cell.head, cell.row, cell.column, *_write_judged(cell)] for cell in cells]
         first = 0 if any(cell.head for cell in cells) else 1
         header = ["head", "row", "column", *OWN, "why"][first:]
         table = Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
@@ -76,7 +76,13 @@ def verdict_table(examples: Iterable[Example]) -> list[str]:
         for cell in example.report().cells:
             line = example.at.get(cell.name, "")
             place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
-            texts = [line, f"[{example.name}]({LINK.format(example.name)})", cell.name, place, *_judged(cell)]
+            texts = [
+                line,
+                f"[{example.name}]({LINK.format(example.name)})",
+                cell.name,
+                place,
+                *_write_judged(cell),
+            ]
             rows.append((int(line or 0), f"| {' | '.join(texts)} |".replace("|  |", "| |")))
     body = [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
     return [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|", *body]
@@ -131,7 +137,7 @@ def _why(cell: check.Cell) -> str:
     return cell.rule or cell.remark or ""
 
 
-def _judged(cell: check.Cell) -> list[str]:
+def _write_judged(cell: check.Cell) -> list[str]:
     """Write a claim, both computed numbers, the verdict and the reason."""
     return [cell.written, show_number(cell.step), show_number(cell.start), cell.verdict, _why(cell)]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
 
-from pellucid.config.nearest import listed
+from pellucid.config.nearest import list_known
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.text.preparation import prepare, restore
@@ -83,7 +83,7 @@ class Vocabulary:
     def target_language(self, to: str | None = None) -> str | None:
         """Check and return the target language; return None if the only language has no name."""
         offered = self.target_languages
-        names = listed(offered, to)
+        names = list_known(offered, to)
         if to is None:
             if len(offered) > 1:
                 choice = Setting("to", offered[0])
@@ -133,7 +133,7 @@ class Vocabulary:
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
-        text = self.target.decode([token for token in _known(ids, self.target) if token not in silent])
+        text = self.target.decode([token for token in _check_ids(ids, self.target) if token not in silent])
         return restore(text, self.preparation, language)
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
@@ -174,7 +174,7 @@ class Vocabulary:
 
     def _labels(self, ids: Sequence[int], model: Pieces) -> list[str]:
         special = {self.start_id: "<s>", self.pad_id: "<pad>", self.unknown_id: "<unk>", self.end_id: "</s>"}
-        pieces = [special.get(token) or model.id_to_piece(token) for token in _known(ids, model)]
+        pieces = [special.get(token) or model.id_to_piece(token) for token in _check_ids(ids, model)]
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
 
 
@@ -185,7 +185,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
         if name not in files:
             raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
     protos = {str(folder / name): files[name] for name in names}
-    vocabulary = ready_made(protos, config.vocabulary.kind, config.data, files.get(IDS_FILE))
+    vocabulary = make_vocabulary(protos, config.vocabulary.kind, config.data, files.get(IDS_FILE))
     sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
     expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
     expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
@@ -198,7 +198,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
     return vocabulary
 
 
-def ready_made(
+def make_vocabulary(
     protos: Mapping[str, bytes], kind: str, data: DataConfig, table: bytes | None = None
 ) -> Vocabulary:
     """Make a vocabulary of one or two existing SentencePiece models, given by file name.
@@ -256,7 +256,7 @@ def _ids(model: Pieces) -> dict[str, int]:
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
 
 
-def _known(ids: Sequence[int], model: Pieces) -> list[int]:
+def _check_ids(ids: Sequence[int], model: Pieces) -> list[int]:
     size, tokens = model.get_piece_size(), [operator.index(token) for token in ids]
     if outside := [token for token in tokens if not 0 <= token < size]:
         raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")

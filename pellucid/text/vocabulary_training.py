@@ -13,7 +13,7 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 from pellucid.config.schema import DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.preparation import prepare
-from pellucid.text.vocabulary import Vocabulary, ready_made, source_language, targets_of, valid
+from pellucid.text.vocabulary import Vocabulary, make_vocabulary, source_language, targets_of, valid
 
 # Threads: a fixed number, because the model file records it, and the same text must give the same file.
 # Length, in bytes: by default SentencePiece silently leaves out lines of more than 4,192 bytes.
@@ -35,7 +35,7 @@ def train_vocabulary(
     With kind = "word", `size` is an upper limit: if the text has fewer words, all of them are tokens.
     """
     if config.model:
-        return _named(config, data)
+        return _load_named(config, data)
     if config.kind != "unigram" and config.sampling:
         only = 'only kind = "unigram" knows how probable a segmentation is'
         raise UsageError(f"[vocabulary] sampling = {config.sampling}: {only}. Set sampling = 0.")
@@ -57,7 +57,7 @@ def train_vocabulary(
     return Vocabulary(source, target, data.languages, data.preparation, config.kind)
 
 
-def _named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
+def _load_named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
     """Load the ready-made vocabulary that the configuration names."""
     if len(config.model) > 2:
         count = f"[vocabulary] model names {len(config.model)} files"
@@ -67,7 +67,7 @@ def _named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
     except OSError as error:
         cannot = f"the vocabulary cannot be read: {error.strerror}"
         raise PellucidError(f"{error.filename}: {cannot}.") from None
-    return ready_made(protos, config.kind, data)
+    return make_vocabulary(protos, config.kind, data)
 
 
 def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]) -> SentencePieceProcessor:

@@ -22,7 +22,7 @@ from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Places, Room
 from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
-from pellucid.seeing.watching import watched
+from pellucid.seeing.watching import is_watched
 
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
 KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
@@ -206,10 +206,10 @@ class Session:
         """Compute one step; `filled` is the largest number of positions that a row has filled."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
-        if watched() or self._model.training:  # which must not stay in a graph
+        if is_watched() or self._model.training:  # which must not stay in a graph
             return self._compute(reach)
         if reach not in self._steps:
-            self._steps[reach] = self._captured(reach)
+            self._steps[reach] = self._capture(reach)
         return self._steps[reach]()
 
     @torch.no_grad()
@@ -226,7 +226,7 @@ class Session:
         ids, order = ids.sort(-1)
         return log_p, torch.cat((likeliest.gather(1, order), required), 1), ids
 
-    def _captured(self, reach: int) -> Callable[[], Results]:
+    def _capture(self, reach: int) -> Callable[[], Results]:
         """Return a function that computes a step: a CUDA graph where possible. If a GPU cannot capture one,
         warn."""
 

@@ -108,7 +108,7 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
     if not requests:
         return []
     hypotheses: dict[int, list[Found]] = {}
-    waiting, threads = shared_out(models, requests, rules)
+    waiting, threads = share_out(models, requests, rules)
     begin = functools.partial(decode_batch, models, requests, rules, waiting=waiting)
     with evaluating(*models):
         if threads == 1:
@@ -152,7 +152,7 @@ def decode_batch(
     sources, options = [each.source for each in requests], rules.options
     if options.sample:
         choose = functools.partial(draw, options=options, chance=Chance(requests, options))
-    waiting = waiting or shared_out(models, requests, rules)[0]
+    waiting = waiting or share_out(models, requests, rules)[0]
     decodings: list[Decoding] = []
     for model in models:
         if isinstance(model, Transformer):
@@ -165,7 +165,7 @@ def decode_batch(
     return search(decoding, requests, rules, choose, waiting.take)
 
 
-def shared_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> tuple[Waiting, int]:
+def share_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> tuple[Waiting, int]:
     """Return the waiting sentences, and the number of threads that decode them: as many as the memory
     allows."""
     lengths, options = [len(each.source) for each in requests], rules.options

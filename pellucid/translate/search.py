@@ -105,7 +105,7 @@ def search(
             too_few = (done & ~enough)[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
-            closed = {n: _ranked(collected.pop(n, []), requests[n], length) for n, length in gone}
+            closed = {n: _rank(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
             hypotheses = hypotheses.of(left)
         if closed or width > 1:
@@ -126,19 +126,19 @@ def _continue(
 ) -> Hypotheses:
     """Return the candidates of a step: chosen from the likeliest tokens if these are enough to decide, else
     from all."""
-    required = _required(hypotheses, requests, rules)
+    required = _require(hypotheses, requests, rules)
     said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
         _check(said, hypotheses, requests)
         least = None if said.all is None else said.log_p.min(-1)
         _keep_to_rules(said, hypotheses, required, rules)
         chosen = choose(said, hypotheses)
-        if said.all is None or least is None or _decided(least, chosen, hypotheses, required):
+        if said.all is None or least is None or _is_decided(least, chosen, hypotheses, required):
             return hypotheses.extend(chosen)
         said = said.all()
 
 
-def _required(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
+def _require(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
     """Return, for each row, the token that must come next: of the prefix, or the end token at the limit; FREE
     where any token may come. Return None if all rows are free."""
     lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
@@ -161,7 +161,7 @@ def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
         return NextTokens(said.float().log_softmax(-1))
 
 
-def _decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
+def _is_decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
     """Return whether the likeliest tokens are enough: no token that a row left out can be among the chosen
     ones, or tie with one of them.
 
@@ -217,7 +217,7 @@ def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]
         collected[place].append(hypothesis)
 
 
-def _ranked(collected: list[Found], request: Request, length: int) -> list[Found]:
+def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:
     """Return the finished hypotheses first, then the others, each group by score; ties keep their order."""
     if not collected:
         raise PellucidError(

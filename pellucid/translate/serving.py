@@ -14,7 +14,7 @@ from pellucid.engine.library import has_kernels
 from pellucid.engine.room import Room
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
-from pellucid.seeing.watching import watched
+from pellucid.seeing.watching import is_watched
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.decoding import Decoder
 from pellucid.translate.model_state import has_hooks, is_as_configured, modules_of, state_of
@@ -80,7 +80,7 @@ class Serving:
         on_processor = self._are_on("cpu") and self._precision != "fp16" and has_kernels()
         if not self._as_configured or not (on_gpu or on_processor):
             return False
-        if watched() or any(map(has_hooks, (*self._models, *self._copies))):
+        if is_watched() or any(map(has_hooks, (*self._models, *self._copies))):
             return False
         longest = max((len(each.source) for each in call.requests), default=1)
         limit = max((each.max_length for each in call.requests), default=1)
@@ -111,7 +111,7 @@ class Serving:
         dtype = ROUNDED.get(self._precision)
         if dtype is None:
             return self._models
-        self._copies = self._copies or [rounded(each, dtype) for each in self._models]
+        self._copies = self._copies or [round_weights(each, dtype) for each in self._models]
         return self._copies
 
     def _forget_old_weights(self) -> None:
@@ -123,7 +123,7 @@ class Serving:
             self._as_configured = all(map(is_as_configured, self._models))
 
 
-def rounded(model: Transformer, dtype: torch.dtype) -> Transformer:
+def round_weights(model: Transformer, dtype: torch.dtype) -> Transformer:
     """Return the model, or a copy of it in a shorter data type, without hooks."""
     if next(model.parameters()).dtype == dtype:
         return model

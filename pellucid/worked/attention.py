@@ -48,7 +48,7 @@ def attention(
     NaN stands for an unknown number.
     """
     arguments = {name: value for name, value in locals().items() if value is not None or name == "scale"}
-    arrays = {name: checked(name, arguments[name]) for name in MATRICES if name in arguments}
+    arrays = {name: check_matrix(name, arguments[name]) for name in MATRICES if name in arguments}
     start = _start(arrays, heads, scale, mask)
     words = _read_words(start, arguments)
     return WorkedAttention(start, words, arguments | arrays)
@@ -68,7 +68,7 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
     return words
 
 
-def checked(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
+def check_matrix(name: str, value: Any, shape: tuple[int, int] | None = None) -> Tensor:
     """Return an argument as float64: a matrix, or one matrix for each head. Raise an error if it is not a
     matrix of numbers, or if it does not have this `shape` (rows, columns)."""
     try:
@@ -128,7 +128,7 @@ def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: 
         )
     if start.causal or mask is None:
         return start
-    given = checked("mask", mask, start.lengths)
+    given = check_matrix("mask", mask, start.lengths)
     _count_heads({"mask": given}, count if count > 1 else None)
     matrices["mask"] = given.expand(count, -1, -1)
     return replace(start, arrays={**arrays, "mask": given})

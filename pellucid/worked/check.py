@@ -12,7 +12,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import Viewed, lines
 from pellucid.worked.claims import EXACT, Claim, is_near, read_claims
-from pellucid.worked.rules import broken, carry_rounding, may_be_rounding
+from pellucid.worked.rules import carry_rounding, find_broken_rules, may_be_rounding
 from pellucid.worked.slips import find_slip
 from pellucid.worked.stages import Start, run, shapes, size
 
@@ -66,8 +66,7 @@ class Report(Viewed):
 def check(
     start: Start, claims: Mapping[str, Any], decimals: int | None, tokens: Mapping[str, Sequence[str]]
 ) -> Report:
-    """Judge each claimed cell: right, follows (right only from the claimed line before), wrong, or not
-    derivable.
+    """Judge each claimed cell: right, follows (from the claimed line before only), wrong, or not derivable.
 
     A claim may be off by half a unit of its last written digit ("0.40" by 0.005); -inf equals only -inf.
     Write claims as strings to keep last zeros. A whole number needs `decimals`, unless the computed number is
@@ -81,7 +80,7 @@ def check(
     cells: list[Cell] = []
     for name, claim in read.items():
         step = origin = torch.full_like(claim.numbers, math.nan)
-        misfit, slip, reasons = "", None, broken(name, claim, used, halves)
+        misfit, slip, reasons = "", None, find_broken_rules(name, claim, used, halves)
         if name in starts and starts[name].shape != claim.numbers.shape:
             misfit = f"shapes multiply: {known[name]}, not ({size(claim.numbers)})"
         elif name in starts:
@@ -100,9 +99,8 @@ def check(
             why = rule if rule and verdict in ("wrong", "not derivable") else None
             head, row, column = place
             numbers = float(claim.numbers[place]), claim.written[head][row][column]
-            cells.append(
-                Cell(name, *place, *numbers, _known(step[place]), _known(origin[place]), verdict, why, remark)
-            )
+            computed = _number(step[place]), _number(origin[place])
+            cells.append(Cell(name, *place, *numbers, *computed, verdict, why, remark))
     return Report(cells, known, steps, starts, tokens)
 
 
@@ -145,5 +143,5 @@ def _settle_digits(
     return replace(claim, halves=claim.halves.nan_to_num(nan=0.5))
 
 
-def _known(number: Tensor) -> float | None:
+def _number(number: Tensor) -> float | None:
     return None if number.isnan() else float(number)

@@ -19,7 +19,7 @@ Stages = Mapping[str, Tensor]  # H × rows × columns
 Rule = tuple[Tensor, str, *tuple[Tensor, ...]]
 
 
-def broken(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
+def find_broken_rules(name: str, claim: Claim, used: Stages, halves: Stages) -> dict[Place, list[str]]:
     """Return the rules that a claimed stage breaks, by cell. A claim of a wrong shape breaks no rule here.
 
     used: the earlier stages. halves: the largest rounding errors of their numbers.

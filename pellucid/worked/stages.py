@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.mask import Mask
 from pellucid.model import Dropout, See, attend
-from pellucid.seeing.watching import watched, watching
+from pellucid.seeing.watching import is_watched, watching
 
 STAGES = {
     "queries": "BHLK",
@@ -100,7 +100,7 @@ def run(start: Start, see: See) -> None:
 
     projected = project("queries", queries), project("keys", keys), project("values", keys)
     mask = Mask(first_query=0) if start.causal else Mask()
-    with nullcontext() if watched() else watching(lambda name, axes, tensor: tensor):
+    with nullcontext() if is_watched() else watching(lambda name, axes, tensor: tensor):
         context = attend(*projected, mask, show, Dropout(0.0), 1 / (start.divisor or 1.0))
     concatenated = show("concatenated_BLD", context.transpose(1, 2).flatten(2))
     if "output" in reached:

@@ -118,7 +118,7 @@ def test_what_cannot_be_had_names_the_address_and_the_way_out(
 def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The toy corpus in a mirror; the network must not be asked."""
     monkeypatch.setitem(CORPORA, "toy", corpus_at("http://127.0.0.1:9/unreachable"))
-    monkeypatch.setattr(catalog, "_downloaded", lambda file: pytest.fail("the network was asked"))
+    monkeypatch.setattr(catalog, "_download", lambda file: pytest.fail("the network was asked"))
     (tmp_path / "mirror/tatoeba").mkdir(parents=True)
     (tmp_path / "mirror/tatoeba/spa.txt.gz").write_bytes(gzip.compress(TEXT))
     return tmp_path / "mirror"

@@ -17,10 +17,10 @@ from pellucid.config.schema import ModelConfig
 from pellucid.engine import native, plain
 from pellucid.engine.decoding import Engine
 from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
-from pellucid.engine.room import Room, Rows, Said
+from pellucid.engine.room import Room, Rows, StepOutput
 from pellucid.model import Transformer
 from pellucid.translate.decoding import TransformerDecoding
-from pellucid.translate.serving import rounded
+from pellucid.translate.serving import round_weights
 
 pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the kernels are not built here")
 SEEDS = st.integers(0, 10_000)
@@ -57,7 +57,7 @@ def check_equal(
         before(weights, room)
         found = run(native.Session(weights, room), sources, given_steps)
         for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
-            for name in Said._fields:
+            for name in StepOutput._fields:
                 assert np.array_equal(ours[name], reference[name]), f"{kernels.kind}, step {step}: {name}"
 
 
@@ -93,7 +93,7 @@ def test_the_engine_computes_the_model(
     model, numbers = random_model(config, seed, size=1.0), np.random.default_rng(seed)
     sources = random_sources(config, numbers)
     tokens = numbers.integers(0, config.target_size, (len(sources), 6))
-    rounded_model = rounded(model, torch.bfloat16).float() if precision == "bf16" else model
+    rounded_model = round_weights(model, torch.bfloat16).float() if precision == "bf16" else model
     expected = float_logits(rounded_model, sources, tokens)
     rows = np.arange(len(sources), dtype=np.int32)
     cells = rows[:, None] * 6 + np.arange(6, dtype=np.int32)
@@ -154,7 +154,7 @@ def test_numbers_that_are_not_finite_stay_visible() -> None:
             assert not np.isfinite(found.greatest + np.log(found.total)).any()
 
 
-def first_step(session: Any, token: int) -> Said:
+def first_step(session: Any, token: int) -> StepOutput:
     session.read([0], [[4, 6]])
     one, ancestors = np.zeros(1, np.int32), np.zeros((1, 2), np.int32)
     return step_of(session, Rows(one + token, one, one, one, ancestors, one), False)

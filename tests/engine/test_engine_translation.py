@@ -27,7 +27,7 @@ from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 from pellucid.translate import decoding
-from pellucid.translate.decoding import Waiting, decode, shared_out
+from pellucid.translate.decoding import Waiting, decode, share_out
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.translation import Translation
@@ -340,7 +340,7 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
 
 def waiting(engine: Engine, lengths: Sequence[int], **options: Any) -> tuple[Waiting, int]:
     requests = [Request(n, 2 * n + 20, source=[4] * n) for n in lengths]
-    return shared_out([engine], requests, Rules(2, 3, options=Options(4, **options)))
+    return share_out([engine], requests, Rules(2, 3, options=Options(4, **options)))
 
 
 def test_sentences_are_shared_out_to_threads(threads: None) -> None:

@@ -44,7 +44,7 @@ def test_every_experiment_prints_draws_and_writes(name: str, tmp_path: Path) -> 
     text = result.lines(80)
     assert max(map(cell_len, text)) <= 80 and not any(line != line.rstrip() for line in text)
     assert " ".join(text).startswith(visible(result.conclusion) + " ")
-    assert "<table" in result._repr_html_() and len(experiments.described(name, 76)) > 1
+    assert "<table" in result._repr_html_() and len(experiments.describe(name, 76)) > 1
     result.plot(tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     result.to_json(tmp_path / "a.json")

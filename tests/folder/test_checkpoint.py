@@ -166,15 +166,15 @@ def test_a_model_that_is_replaced_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(tmp_path)
-    verified, replaced = load.verified, list[Transformer]()
+    read_sealed, replaced = load.read_sealed, list[Transformer]()
 
     def meanwhile(folder: Path, *rest: Any) -> Any:
         if not replaced:
             replaced.append(save(tmp_path, seed=1)[0])
             raise PellucidError("the SHA-256 of a file that was replaced")
-        return verified(folder, *rest)
+        return read_sealed(folder, *rest)
 
-    monkeypatch.setattr(load, "verified", meanwhile)
+    monkeypatch.setattr(load, "read_sealed", meanwhile)
     assert same(load_model(tmp_path).model.state_dict(), replaced[0].state_dict())
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from pellucid.errors import PellucidError
 from pellucid.folder import whole_file
-from pellucid.folder.manifest import is_sealed, remove, sealed
+from pellucid.folder.manifest import is_sealed, remove, sealing
 from pellucid.folder.whole_file import copy, making, write_new, write_whole
 
 
@@ -59,7 +59,7 @@ def test_what_goes_wrong_leaves_nothing_behind(
     with monkeypatch.context() as patch, pytest.raises(error):
         patch.setattr(whole_file, "to_disk", fail)
         write_whole(path, b"new")
-    with pytest.raises((error, PellucidError)), sealed(tmp_path / "model", "model", {}) as folder:
+    with pytest.raises((error, PellucidError)), sealing(tmp_path / "model", "model", {}) as folder:
         (folder / "weights").write_bytes(b"half")
         raise error
     assert path.read_bytes() == b"old"
@@ -101,17 +101,20 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only L
 def test_the_manifest_appears_when_all_else_is_on_the_disk(
     tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]]
 ) -> None:
-    with sealed(tmp_path / "model", "model", {}) as folder:
+    with sealing(tmp_path / "model", "model", {}) as folder:
         (folder / "weights").write_bytes(b"all")
         (folder / "config").write_bytes(b"some")
     names = [name for name, _ in synced]
-    sealing = names.index("rename .manifest MANIFEST.json")
-    _, safe = synced[sealing]
+    sealed_at = names.index("rename .manifest MANIFEST.json")
+    _, safe = synced[sealed_at]
     assert {"weights", "config", "MANIFEST.json"} == safe.keys()
     assert safe["MANIFEST.json"] == (tmp_path / "model" / "MANIFEST.json").read_bytes()
     assert (safe["weights"], safe["config"]) == (b"all", b"some")
-    assert "sync model" in names[:sealing]  # their names
-    assert names[sealing + 1 :] == ["sync model", f"sync {tmp_path.name}"]  # the manifest's, and the folder's
+    assert "sync model" in names[:sealed_at]  # their names
+    assert names[sealed_at + 1 :] == [
+        "sync model",
+        f"sync {tmp_path.name}",
+    ]  # the manifest's, and the folder's
 
 
 @on_linux
@@ -139,7 +142,7 @@ def test_a_copy_is_on_the_disk_before_it_has_its_name(
 def test_a_folder_that_is_removed_loses_its_manifest_first(
     tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with sealed(tmp_path / "model", "model", {}) as folder:
+    with sealing(tmp_path / "model", "model", {}) as folder:
         (folder / "weights").write_bytes(b"all")
     before = len(synced)
 

@@ -12,7 +12,7 @@ from pellucid.config.schema import PREPARATIONS, Config, DataConfig, Translation
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair
 from pellucid.learning import validation
-from pellucid.learning.setting_up import learned_vocabulary
+from pellucid.learning.setting_up import prepare_vocabulary
 from pellucid.learning.step import Validation
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
@@ -64,7 +64,7 @@ def validated(
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
     monkeypatch.setattr(validation, "TextTranslator", Perfect)
-    return validation.validate(taught, learned_vocabulary(PAIRS, config), config, batches, PAIRS)
+    return validation.validate(taught, prepare_vocabulary(PAIRS, config), config, batches, PAIRS)
 
 
 def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:

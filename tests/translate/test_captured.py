@@ -15,7 +15,7 @@ from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.translate import captured
 from pellucid.translate.captured import CapturedEngine, Session, Shape
-from pellucid.translate.decoding import Decoder, decode, shared_out
+from pellucid.translate.decoding import Decoder, decode, share_out
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.serving import Serving
@@ -120,7 +120,7 @@ def test_its_sentences_wait_where_memory_is_short() -> None:
     engine = CapturedEngine(translator().model)
     requests = [Request(n, 60, source=[4] * 20) for n in range(100)]
     for memory in (1, 4, 4000):
-        waiting, threads = shared_out([engine], requests, Rules(2, 3, options=Options(memory=memory)))
+        waiting, threads = share_out([engine], requests, Rules(2, 3, options=Options(memory=memory)))
         assert threads == 1 and waiting.room is not None
         assert engine.room_bytes(waiting.room) <= memory << 20 or len(waiting.take([])) == 1
     assert len(waiting.take([])) == 100

@@ -8,7 +8,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from pellucid.config.schema import ModelConfig
 from pellucid.model import Transformer
-from pellucid.translate.decoding import bytes_of, decode, shared_out
+from pellucid.translate.decoding import bytes_of, decode, share_out
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 
@@ -38,7 +38,7 @@ def test_sentences_that_do_not_fit_wait() -> None:
     assert_same(ours.translate(lines, memory=1), ours.translate(lines))
     requests = [Request(n, 60, source=[4] * 20) for n in range(50)]
     for memory in (1, 2, 4):
-        waiting, _ = shared_out([ours.model], requests, Rules(2, 3, options=Options(memory=memory)))
+        waiting, _ = share_out([ours.model], requests, Rules(2, 3, options=Options(memory=memory)))
         taken = len(waiting.take([]))
         each = bytes_of(ours.model.config, 20, 60, 5)
         assert taken * each <= memory << 20 < (taken + 1) * each
@@ -47,6 +47,6 @@ def test_sentences_that_do_not_fit_wait() -> None:
 def test_a_batch_begins_when_the_one_before_has_ended() -> None:
     requests = [Request(n, 20, source=[4] * 8) for n in range(9)]
     rules = Rules(2, 3, options=Options(1, batch_tokens=40))
-    waiting, threads = shared_out([translator().model], requests, rules)
+    waiting, threads = share_out([translator().model], requests, rules)
     assert threads == 1 and waiting.take([]) == [0, 1, 2, 3, 4] and waiting.take([2]) == []
     assert waiting.take([]) == [5, 6, 7, 8] and waiting.take([]) == []

@@ -92,7 +92,7 @@ def test_claimed_beside_computed(pellucid: Command) -> None:
     assert """\
 weights (Weights)  softmax of each row of (2×2) = (2×2)  [line 364]
 | weights = see("weights_BHLM", softmax_over_keys(masked_scores,
-|     mask.some_row_is_empty or watched()))  pellucid/model.py:{line}
+|     mask.some_row_is_empty or is_watched()))  pellucid/model.py:{line}
                                       Me   gustan
 Me      the notes say                 1.0      0.0
         from their previous line  1.0000█       0
