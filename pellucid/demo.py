@@ -37,7 +37,8 @@ Open it in a browser. Then try:
 
 
 def configuration(out: Path) -> Config:
-    """Return the demo's configuration; the phrasebook's files are in `out`/data."""
+    """Return the demo's configuration for a training in the folder `out`; it reads the phrasebook's files in
+    `out`/data."""
     names = [f"{source}-{target}" for source, target in phrasebook.DIRECTIONS]
     overrides = {
         f"data.{part}": [[str((out / DATA / f"{part}.{name}.tsv").resolve())] for name in names]
@@ -48,7 +49,7 @@ def configuration(out: Path) -> Config:
 
 
 def held_out(out: Path) -> Sentences:
-    """Return the sentences that are never used for training."""
+    """Return the held-out sentences, which are never used for training, with their translations."""
     pairs: Sentences = {}
     for source, target in phrasebook.DIRECTIONS:
         lines = (out / DATA / f"held-out.{source}-{target}.tsv").read_text("utf-8").split("\n")
@@ -62,7 +63,8 @@ def plain(text: str) -> str:
 
 
 def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
-    """Run the whole tour. say: a function that prints a line."""
+    """Run the tour in the folder `out`: train (unless `train` is False), translate, and write the page. say:
+    a function that prints a line."""
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
     refuse_foreign([page])
@@ -106,8 +108,8 @@ def training_line(step: int | None, config: Config, out: Path) -> str:
 
 
 def score_line(translator: Translator, sentences: Sentences) -> str:
-    """Return a line that says, for each translation direction, how many sentences equal their reference
-    exactly."""
+    """Return a line that counts the exactly right translations in each direction: "en→hi 249/250 (99.6%),
+    …"."""
     counts = []
     for (source, target), pairs in sentences.items():
         translations = translator.translate([text for text, _ in pairs], to=target)
@@ -118,7 +120,7 @@ def score_line(translator: Translator, sentences: Sentences) -> str:
 
 
 def train_model(config: Config, out: Path) -> Path:
-    """Train the model, or continue an earlier training of the demo; return the model's folder."""
+    """Train the demo model in `out`, or continue its training; return the model's folder."""
     model, training = out / MODEL, config.training
     at_the_end = (newest_step(model) or 0) >= training.steps and read(
         model / "config.toml"
@@ -129,8 +131,8 @@ def train_model(config: Config, out: Path) -> Path:
 
 
 def rebuild(out: Path) -> None:
-    """Train the demo model in `out`, and put it into the package with 16-bit weights; `make demo-model` calls
-    this."""
+    """Train the demo model in `out`, and store it in the package with 16-bit weights, for `make
+    demo-model`."""
     phrasebook.write(out / DATA)
     loaded = load_model(train_model(configuration(out), out))
     package = Path(str(files("pellucid"))) / "demo_model"

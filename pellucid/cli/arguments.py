@@ -78,14 +78,14 @@ def text(argument: str) -> str:
 
 
 def _refuse_empty(argument: str, remedy: str) -> str:
-    """Refuse an empty name, which a shell passes for a variable that is not set."""
+    """Return the argument; raise an error if it is empty, as when it was a shell variable that is not set."""
     if not argument:
         raise argparse.ArgumentTypeError(f"it is empty: {remedy}")
     return argument
 
 
 def model(argument: str) -> str:
-    """Return the name of a model folder."""
+    """Return the name of a model folder; raise an error if the argument is empty."""
     return _refuse_empty(argument, "name a model folder, or write demo")
 
 
@@ -102,12 +102,12 @@ def check_models(arguments: argparse.Namespace) -> None:
 
 
 def file(argument: str) -> Path:
-    """Return the path of a file."""
+    """Return the path of a file; raise an error if the argument is empty."""
     return Path(_refuse_empty(argument, "name a file"))
 
 
 def setting(argument: str) -> tuple[str, Any]:
-    """Split name=value; the value is TOML, or else plain text."""
+    """Split name=value. The value is read as TOML; if that fails, it is taken as plain text."""
     name, equals, value = argument.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"{argument!r}: write name=value, as in training.steps=500")
@@ -120,7 +120,7 @@ def setting(argument: str) -> tuple[str, Any]:
 
 
 def folder(argument: str) -> Path:
-    """Return the path of a folder to write into."""
+    """Return the path of a folder to write into; raise an error if a file is in the way."""
     path = Path(_refuse_empty(argument, "name a folder, or . for this one"))
     there = next((each for each in (path, *path.parents) if each.exists()), None)
     if there and not there.is_dir():

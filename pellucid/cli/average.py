@@ -9,7 +9,7 @@ from pellucid.learning.saving import what_is
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Average the weights; print the folder's name on standard output."""
+    """Write the average of the checkpoints as a new model; print its folder's name on standard output."""
     out = average(arguments.out, arguments.checkpoints)
     tell(what_is(read_manifest(out, "model")))
     put([str(out)])

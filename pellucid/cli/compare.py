@@ -8,7 +8,7 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the comparison."""
+    """Print how the word's vectors differ between the two sentences, and what makes them differ."""
     translator = load(arguments.model, arguments.device, precision="fp32")
     comparison = translator.compare(arguments.word, arguments.first, arguments.second, arguments.to)
     put(comparison.lines(columns_of_terminal()))

@@ -1,4 +1,4 @@
-"""pellucid data: known corpora."""
+"""pellucid data: fetch a known corpus, such as Multi30k."""
 
 import argparse
 
@@ -7,7 +7,8 @@ from pellucid.data.catalog import CORPORA, fetch
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Fetch the corpus; print the folder's name on standard output."""
+    """Download a known corpus, or copy it from a mirror folder; print its folder's name on standard
+    output."""
     if arguments.list:
         for name, corpus in CORPORA.items():
             put([name, f"    {corpus.about}", f"    licence: {corpus.licence}"])

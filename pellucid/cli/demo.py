@@ -1,4 +1,4 @@
-"""pellucid demo: the tour."""
+"""pellucid demo: train the demo model, translate with it, and write a page that explains a translation."""
 
 import argparse
 import shlex
@@ -9,7 +9,8 @@ from pellucid.learning.stop import Interrupted
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the tour on standard output, and show its training on standard error. No network is needed."""
+    """Run the tour: print what it finds on standard output, and the training's progress on standard error. No
+    network is needed."""
     try:
         demo.run(arguments.out, train=not arguments.no_train, say=lambda line: put([line]))
     except Interrupted as interrupted:

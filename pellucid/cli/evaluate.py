@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
-    """Translate the sources; warn about lines that were cut, are unfinished or have unknown words."""
+    """Return the translations of the sources; warn about sources that were cut or have unknown words, and
+    about translations without an end."""
     from rich.console import Console
     from rich.progress import track
 

@@ -15,7 +15,8 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the requested files, and print the rest to standard output."""
+    """Explain a translation: write the files that the options name, then print its tables on standard
+    output."""
     put([])  # raises at once if there is no standard output
     names = [name for name in ("html", "json", "npz") if getattr(arguments, name) is not None]
     files = {name: place(getattr(arguments, name)) for name in names}
@@ -41,8 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str, Any]:
-    """Explain the same sentence and target with the other model; return its explanation and the names of
-    both."""
+    """Explain the same sentence and target with the model of --beside. Return its explanation and the short
+    names of both models."""
     other = load(arguments.beside, arguments.device, precision="fp32")
     # Their last folders: a whole path would tell every reader how somebody's folders are called.
     models = [os.path.realpath(each) for each in (arguments.model, arguments.beside)]
@@ -52,8 +53,7 @@ def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str
 
 
 def _draw(explanation: Explanation, folder: Path) -> None:
-    """Draw the whole set of pictures, each in a file with its name; replace only files that Pellucid
-    wrote."""
+    """Draw the most useful pictures, each in its own file; replace only files that Pellucid wrote."""
     pictures = {name: folder / f"{name}.png" for name in whole_set(explanation)}
     refuse_foreign(pictures.values())
     folder.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _against(names: tuple[str, str]) -> str:
-    """Tell whether two models compute the same function, and where they first differ."""
+    """Return text that says whether two models compute the same function or, if not, where they first
+    differ."""
     one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
@@ -60,7 +61,7 @@ def _against(names: tuple[str, str]) -> str:
 
 
 def list_tensors(model: Transformer) -> dict[str, str]:
-    """Return the names and axes of all tensors that a trace shows, in the order of computation."""
+    """Return the names and axes of all tensors that a trace records, in the order of computation."""
     ids = torch.tensor([[model.config.end_id]])
     with torch.no_grad(), trace(model) as seen:
         model(ids, torch.ones_like(ids, dtype=torch.bool), ids)
@@ -68,7 +69,8 @@ def list_tensors(model: Transformer) -> dict[str, str]:
 
 
 def parameters_by_part(model: Transformer) -> dict[str, str]:
-    """Return the number of parameters of each part, summed over the layers of a stack."""
+    """Return the number of parameters of each module; modules of the same name in several layers are
+    summed."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
@@ -78,7 +80,7 @@ def parameters_by_part(model: Transformer) -> dict[str, str]:
 
 
 def _tree(table: Mapping[str, Any]) -> Iterator[str]:
-    """Return lines for a table of the manifest; tables inside it are indented."""
+    """Yield a line for each entry of a table of the manifest; tables inside it are indented."""
     for name, value in table.items():
         if isinstance(value, Mapping):
             yield f"{name}:{'' if value else ' none'}"

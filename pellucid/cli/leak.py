@@ -16,7 +16,7 @@ TOKENS = 32  # at most, of a translation: each needs some ten passes
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what was tried and what was found, for each sentence."""
+    """Print, for each sentence, what was tried and which predictions depend on later words."""
     translator = load(arguments.model, arguments.device, precision="fp32")
     vocabulary, to = translator.vocabulary, arguments.to
     if to is not None:

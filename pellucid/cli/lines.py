@@ -33,7 +33,7 @@ def standard_input(bad_utf8: str) -> Iterator[list[str]]:
 
 
 def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """Yield lists of lines from a stream as they arrive, without line feeds."""
+    """Yield lists of lines from a stream as soon as they arrive; line feeds are removed."""
     begun = bytearray()
     while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that has arrived, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
@@ -46,8 +46,8 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Return lists of lines that belong together: the two columns of --data, or the files of two options. The
-    second option may name several files."""
+    """Read parallel text: one list of lines for each side. It comes from the two columns of --data, or from
+    the files of two options, of which the second may name several files."""
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]
     if arguments.data is not None and given:
@@ -102,7 +102,7 @@ def tell(line: str) -> None:
 
 
 def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
-    """Decode a line. A byte order mark of the first line is removed; a line that is skipped becomes empty."""
+    """Decode a line as UTF-8. Remove a byte order mark from the first line; return "" for a line to skip."""
     if number == 1:
         line = line.removeprefix(BOM_UTF8)
     text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, _OR_ELSE)

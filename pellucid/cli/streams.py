@@ -11,7 +11,8 @@ class Display(io.FileIO):
     lost."""
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Write without ever raising an error, because the work must continue."""
+        """Write, and never raise an error, so that a closed terminal or a full disk does not stop the
+        work."""
         written = None  # also the answer of a full descriptor that does not block
         with suppress(OSError):
             written = super().write(data)
@@ -35,7 +36,7 @@ def prepare() -> None:
 
 
 def drop_output() -> None:
-    """Discard what is still in the buffer; otherwise Python complains about it at exit."""
+    """Discard what is still in the output buffer, because nobody can read it any more."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
-    """Return the full paths of --source and --target or of --data; return no paths if CONFIG is given."""
+    """Return the full paths of the files in --source and --target or in --data; [] if a CONFIG is given
+    instead."""
     source, target, table = arguments.source, arguments.target, arguments.data
     if (source is None) != (target is None):
         raise UsageError("--source and --target belong together: give both, or neither.")
@@ -67,7 +68,8 @@ def _name(arguments: argparse.Namespace) -> str:
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
-    """Return the configuration, and the text of train.toml if the settings are chosen now, else ""."""
+    """Return the configuration, and the text for train.toml: "" unless the settings are chosen in this
+    call."""
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if not files:
@@ -84,13 +86,13 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
 
 
 def _resuming(arguments: argparse.Namespace) -> str:
-    """Return the same command with --resume."""
+    """Return the command of this call with --resume, for the user to copy."""
     words = [str(word) for word in arguments.argv if word != "--resume"]
     return shlex.join(["pellucid", *words, "--resume"])
 
 
 def _next(config: Config, model: str) -> tuple[str, ...]:
-    """Return commands to try with the model."""
+    """Return commands that the user can try with the trained model."""
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
         f"echo 'YOUR SENTENCE' | pellucid translate {model}{to}",

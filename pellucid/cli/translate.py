@@ -41,8 +41,8 @@ def _n_best(translations: "Sequence[Translation]", first: int) -> Iterator[str]:
 
 
 class Doubts:
-    """Collects the input lines whose translation may be wrong: the line was cut, the translation is
-    unfinished, or a word is unknown."""
+    """A collector of input lines whose translation may be wrong: a line that was cut or has an unknown word,
+    or a translation without an end."""
 
     def __init__(self, translator: "Translator", name: str, to: str | None) -> None:
         self.translator, self.name, self.to = translator, name, to
@@ -51,7 +51,7 @@ class Doubts:
         self._unknown: dict[int, str] = {}
 
     def add(self, lines: Sequence[str], translations: "Sequence[Translation]") -> None:
-        """Check the next lines: cut, unfinished, or with an unknown word."""
+        """Check the next lines and their translations, and remember what may be wrong with them."""
         from pellucid.reading.words import unknown_words
         from pellucid.translate.sentences import TOKENS, read_source
 
@@ -73,7 +73,7 @@ class Doubts:
         self.lines += len(lines)
 
     def tell(self) -> None:
-        """Print one warning of each kind, with the first line that it concerns."""
+        """Print one warning for each kind of doubt, with the number of the first line that has it."""
         from pellucid.reading.words import advice
 
         if self._unknown:

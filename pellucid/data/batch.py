@@ -1,4 +1,5 @@
-"""Make batches with a limit of tokens. Their order depends on the lengths, the seed and the epoch only."""
+"""Make batches with a limited number of tokens. Their order depends only on the lengths, the seed and the
+epoch."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,8 @@ Lengths = tuple[int, int]  # of a source and its target, in tokens
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of similar lengths as padded ids. A mask is True at real tokens."""
+    """Several pairs of similar lengths as padded tensors of ids. A mask is True at real tokens, False at
+    padding."""
 
     source: Tensor  # B M
     source_mask: Tensor  # B M
@@ -39,14 +41,15 @@ class Batch:
         return replace(self, **{name: each.to(device, non_blocking=True) for name, each in tensors.items()})
 
     def rows(self, part: slice) -> "Batch":
-        """Return some of the rows."""
+        """Return a batch with these rows only."""
         return replace(self, **{name: each[part] for name, each in vars(self).items()})
 
 
 def batches(
     examples: Sequence[Example], seed: int, epoch: int, tokens: int, start: int, pad_id: int, first: int = 0
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch from number `first` on, so that a resume continues where it stopped."""
+    """Yield the batches of an epoch. `first` is the number of the batch to begin with, for a resumed
+    training."""
     lengths = [(len(example.source), len(example.target)) for example in examples]
     for rows in plan_batches(lengths, seed, epoch, tokens)[first:]:
         yield make_batch([examples[row] for row in rows], start, pad_id)
@@ -99,6 +102,7 @@ def pad(
 
 
 def _shuffle(items: Sequence[int], chance: random.Random) -> list[int]:
-    """Shuffle by random() only: it is the one method that Python promises not to change."""
+    """Return the items in random order. Only random() is used, because Python promises to keep its
+    results."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

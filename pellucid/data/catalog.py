@@ -24,8 +24,8 @@ from pellucid.folder.whole_file import making, write_new
 
 @dataclass(frozen=True)
 class File:
-    """A text file of a corpus. `sha256` is that of the unpacked text, so it does not depend on the
-    compression."""
+    """A text file of a corpus. `sha256` is the hash of the unpacked text, so every compression of it has the
+    same."""
 
     name: str  # in the prepared folder
     address: str  # plain, .gz, or a .zip that has a file `name`
@@ -35,7 +35,7 @@ class File:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A known corpus."""
+    """A corpus that `pellucid data` can fetch: its files, its licence, and how it is split."""
 
     about: str
     licence: str
@@ -54,11 +54,11 @@ CORPORA = {
 
 
 def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = None) -> Path:
-    """Get a corpus, verify and split it, and return its folder: data/NAME, or `out`.
+    """Fetch a known corpus, verify and split it, and return its folder: data/NAME, or `out`.
 
-    It comes from the mirror folder, or from the folder in PELLUCID_MIRROR, or else from the network. A file
-    that exists with the right hash is not fetched again. If a file with other content has the name of one of
-    the corpus, nothing is written.
+    The files come from `mirror`, or from the folder that PELLUCID_MIRROR names, or from the network. A file
+    that is already there with the right hash is not fetched again. If a file with one of the names has other
+    content, nothing is written.
     """
     if name not in CORPORA:
         raise UsageError(f"there is no corpus {name!r} in the catalogue. Known: {', '.join(CORPORA)}.")
@@ -74,8 +74,8 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
 
 
 def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
-    """Return the verified text of a file: from `folder` if it is there, else from the mirror or the
-    network."""
+    """Return the verified text of a file: from `folder` if it is already there, otherwise from the mirror or
+    the network."""
     path = folder / file.name
     if os.path.lexists(path):
         text = path.read_bytes() if path.is_file() else b""
@@ -130,7 +130,7 @@ def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
 
 
 def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
-    """Return the files of train, validation and test by name, or none if the corpus has its own."""
+    """Return the files train, validation and test by name; {} if the corpus already comes split."""
     if not corpus.test:
         return {}
     sides = [text.decode().removesuffix("\n").split("\n") for text in texts]  # at line feeds only
@@ -146,12 +146,12 @@ def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
 def split_pairs(
     pairs: Sequence[tuple[str, str]], validation: int, test: int
 ) -> dict[str, list[tuple[str, str]]]:
-    """Split pairs into train, validation and test by English sentence, so that no test sentence is in the
-    training data.
+    """Split pairs into train, validation and test by their English sentence, so that no test sentence is in
+    the training data.
 
-    Sentences that differ only in case and punctuation are the same. Validation and test have one translation
-    of each sentence; train has all, shuffled. The order is by a hash of the text, so it is the same
-    everywhere.
+    Sentences that differ only in case and punctuation count as the same. Validation and test have one
+    translation of each sentence, train has all of them. The order is that of a hash of the text, so every
+    computer gets the same split.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:
@@ -166,7 +166,7 @@ def split_pairs(
 
 
 def _key(english: str) -> str:
-    """Return a sentence without case and punctuation, or unchanged if nothing else is left."""
+    """Return a sentence in lower case without punctuation; unchanged if nothing would be left."""
     letters = "".join(character if character.isalnum() else " " for character in english.casefold())
     return " ".join(letters.split()) or english
 

@@ -31,7 +31,7 @@ class Pair:
 
     @property
     def origin(self) -> str:
-        """Return the place of the pair for messages, file:line."""
+        """Return where the pair comes from, file:line, for messages."""
         return f"{self.file}:{self.line}"
 
 
@@ -94,8 +94,11 @@ def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
 def _clean(
     rows: Iterable[Pair], data: DataConfig, found: Counter[str], name: str
 ) -> tuple[list[Pair], Report]:
-    """Return the pairs that are kept, and the counts; reading the rows also adds to `found`. Raise an error
-    if a text has rows and none of them is kept."""
+    """Return the pairs that pass the rules of [data], and a report with all counts. Raise an error that names
+    `name` if none passes, unless `name` is empty.
+
+    found: the counts so far; reading the rows adds to them.
+    """
     seen: set[tuple[str, str, int]] = set()
     pairs: list[Pair] = []
     for pair in rows:
@@ -123,7 +126,7 @@ def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | N
 
 
 def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str | None, list[int]]:
-    """Return the indices of the pairs by the language of their targets."""
+    """Group pairs by the language of their targets: {language: indices of the pairs}."""
     places: dict[str | None, list[int]] = {}
     for place, pair in enumerate(pairs):
         places.setdefault(target_language(pair, languages), []).append(place)
@@ -131,10 +134,10 @@ def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> 
 
 
 def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
-    """Split off up to `count` pairs; no source text is on both sides. Return the pairs to learn from, and the
-    others.
+    """Split off up to `count` pairs for validation; no source text is on both sides. Return the pairs to
+    learn from, and the held-out ones.
 
-    Sources are taken in the order of the hash of their text without white space and case, each with all its
+    Sources are taken in the order of a hash of their text (without white space and case), each with all its
     pairs.
     """
     places: dict[str, list[int]] = {}
@@ -158,15 +161,15 @@ def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]
 
 
 def nothing_left(file: str, report: Report) -> PellucidError:
-    """Return the error for data of which no pair is kept."""
+    """Return an error that says why no pair of the data was kept."""
     return PellucidError(
         f"{file}: no pair is left ({report}). Look at the files, or at the limits in [data]."
     )
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name. If two files have the same name, their folders are part of
-    it."""
+    """Return the SHA-256 of each file by its name. If two files have the same name, their folders are added
+    to it."""
     hashes = {}
     for file, name in short_names(file for corpus in corpora for file in corpus).items():
         try:
@@ -178,7 +181,8 @@ def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
 
 
 def read_lines(file: str) -> Iterator[bytes]:
-    """Yield the lines of a file as bytes, split at line feeds only and without them; .gz is unpacked."""
+    """Yield the lines of a file as bytes, without line feeds; a .gz file is unpacked. Only a line feed ends a
+    line."""
     try:
         with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
             for number, line in enumerate(stream):
@@ -190,11 +194,10 @@ def read_lines(file: str) -> Iterator[bytes]:
 
 
 def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, bool]:
-    """Return a line as text, without the \\r of a CRLF, and whether it was valid UTF-8. With "error", invalid
-    UTF-8 raises an error.
+    """Decode a line, without the carriage return of a CRLF. Return its text, and whether it was valid UTF-8.
 
-    With "replace" and "skip", U+FFFD replaces invalid bytes, and the caller skips the line. or_else: a
-    further remedy for the error message.
+    bad_utf8: "error" raises an error for invalid UTF-8; with "replace" and "skip", U+FFFD replaces the
+    invalid bytes (the caller leaves out a line to skip). or_else: a further remedy for the error message.
     """
     line = line.removesuffix(b"\r")
     try:

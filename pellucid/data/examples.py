@@ -22,7 +22,8 @@ class Example:
 def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
 ) -> tuple[list[Example], Report]:
-    """Encode the pairs, leave out those that are too long or too unequal in length, and count them."""
+    """Encode the pairs as token ids. Leave out pairs that are too long, or too unequal in length; count them
+    in the report."""
     counts = Counter(vars(report or Report(read=len(pairs))))
     tags = len({target for _, target in vocabulary.languages}) > 1
     examples: list[Example] = []

@@ -35,7 +35,7 @@ REPEATED = 8  # times that each variant of a pinned sentence stands in the train
 
 @dataclass(frozen=True)
 class Meaning:
-    """A sentence in all four languages, with a capital and without final punctuation."""
+    """A sentence in all four languages, capitalised, without final punctuation."""
 
     part: str  # "tour", "pinned", "train", "validation", "held-out" or "left-out"
     kind: str  # "statement" or "question"
@@ -49,7 +49,7 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Phrase:
-    """A sentence and its one right translation, with a capital and without final punctuation."""
+    """A sentence and its one right translation, capitalised, without final punctuation."""
 
     source_language: str
     target_language: str
@@ -65,8 +65,8 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Split:
-    """The training, validation and held-out phrases. `left_out` are too similar to held-out ones, and not
-    used."""
+    """The phrases for training, for validation and for the test (held out). `left_out` are too similar to
+    held-out ones, and unused."""
 
     train: tuple[Phrase, ...]
     validation: tuple[Phrase, ...]
@@ -90,8 +90,8 @@ NOTES = (
 
 @cache
 def meanings() -> tuple[Meaning, ...]:
-    """Read the file. Each meaning has its part (such as training), its kind, its source languages, and its
-    text in each language."""
+    """Read the phrasebook's file: for each sentence its part (such as "train"), its kind, the languages that
+    it is translated from, and its text in each language."""
     packed = files("pellucid.data").joinpath("phrasebook.tsv.gz").read_bytes()
     rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
     return tuple(
@@ -110,7 +110,7 @@ def split() -> Split:
 
 @cache
 def words() -> dict[str, frozenset[str]]:
-    """Return the words of each language, as the preparation "words" separates them."""
+    """Return the set of words of each language, split as the preparation "words" does."""
     found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
     for meaning in meanings():
         for language, text in zip(LANGUAGES, meaning.texts, strict=True):
@@ -121,7 +121,7 @@ def words() -> dict[str, frozenset[str]]:
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
-    """Return the meanings as phrases, direction by direction."""
+    """Return one phrase for each translation direction of these meanings, direction by direction."""
     return [
         Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS
@@ -131,9 +131,9 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
 
 
 def variants(phrase: Phrase) -> list[tuple[str, str]]:
-    """Return the phrase with and without capital and final punctuation, on both sides.
+    """Return (source, target) pairs for a phrase: with and without capital and final punctuation.
 
-    English sentences are also returned with their short forms: I'm, don't.
+    An English source is also returned with its short forms: I'm, don't.
     """
     target = punctuate(phrase.target, phrase.target_language, phrase.kind)
     short = shorten(phrase.source) if phrase.source_language == "en" else phrase.source
@@ -149,7 +149,7 @@ def variants(phrase: Phrase) -> list[tuple[str, str]]:
 
 
 def shorten(text: str) -> str:
-    """Return an English sentence with its short forms: I'm, isn't, don't."""
+    """Replace words of an English sentence by their short forms: I'm, isn't, don't."""
     for full, short in SHORT_FORMS.items():
         text = re.sub(rf"\b{full}\b", short, text)
     return text
@@ -170,8 +170,8 @@ def write(folder: str | Path) -> None:
 
 
 def texts() -> dict[str, bytes]:
-    """Return the files by name: train.en-hi.tsv with every variant, the files of the other parts without
-    variants."""
+    """Return the files by name: train.en-hi.tsv and so on with all variants; validation and held-out files
+    without variants."""
     pinned = {*phrases_of([meaning for meaning in meanings() if meaning.part in PINNED]), JE_SUIS_STUDENT}
     found: dict[str, list[tuple[str, str]]] = {}
     parts = {"train": split().train, "validation": split().validation, "held-out": split().held_out}

@@ -88,8 +88,8 @@ def _module(name: str) -> Any:
 
 
 def _check(setting: str, value: Any, default: Any) -> Any:
-    """Check and return the value of a setting. It must have the type of the default: a text, a whole number,
-    or several."""
+    """Return the value of a setting; raise an error unless it has the type of the default: text, a whole
+    number (1 or more), or several."""
     if isinstance(default, tuple):
         several = value if isinstance(value, Iterable) else [value]
         return [_check(setting, each, default[0]) for each in several]

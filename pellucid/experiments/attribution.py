@@ -15,8 +15,8 @@ TOGETHER = 32  # points on the way that are computed as one batch
 
 
 def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
-    """Divide the log-probability of each target word among the words that were read, with `steps` points on
-    the way."""
+    """Divide the log-probability of each target word among all words that the model read. The integral has
+    `steps` points."""
     source, words = explanation.source_tokens, [step.expected for step in explanation.steps]
     # The integral over the way by Gauss and Legendre; then both ends of the way, words and no words.
     nodes, weights = np.polynomial.legendre.leggauss(steps)

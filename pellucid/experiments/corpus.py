@@ -44,7 +44,8 @@ MEASURED = (
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """The ids to learn from and to judge with; the configuration's model fits the vocabulary."""
+    """A corpus as token ids: text to train on, to validate on, and held-out pairs. `config.model` fits the
+    vocabulary."""
 
     config: Config
     vocabulary: Vocabulary
@@ -71,7 +72,8 @@ def demo_corpus(settings: dict[str, Any]) -> Corpus:
 def corpus_of(
     config: Config, train: Sequence[Pair], validation: Sequence[Pair], held_out: Sequence[Pair]
 ) -> Corpus:
-    """Learn a vocabulary from the pairs, and turn them into ids."""
+    """Make a corpus: learn a vocabulary from the training pairs, and encode the training and validation
+    pairs."""
     vocabulary = prepare_vocabulary(train, config)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, judged = (encode_pairs(part, vocabulary, config.data)[0] for part in (train, validation))
@@ -81,7 +83,8 @@ def corpus_of(
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
-    """Train a model; all kinds of model see the same batches. Return the model, and the loss of each step."""
+    """Train a model of this class; every class sees the same batches. Return the model, and the loss of each
+    step."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
     size = training.batch_tokens
     epochs = (batches(corpus.examples, training.seed, n, size, *special) for n in itertools.count())
@@ -94,7 +97,8 @@ def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transfor
 
 
 def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tuple[list[float], str]:
-    """Return the figures that MEASURED names, and the model's translation of the first held-out sentence."""
+    """Return one number for each name in MEASURED, and the model's translation of the first held-out
+    sentence."""
     found = validate(model, corpus.vocabulary, corpus.config, corpus.validation, corpus.held_out)
     scores, leaks = found.scores, {leak.position for leak in find_leak(model).leaks}
     losses_and_words = statistics.fmean(losses[-LAST:]), found.loss, words_right(model, corpus.validation)
@@ -115,7 +119,7 @@ def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
 
 
 def curve(losses: Sequence[float]) -> tuple[list[float], list[float], str]:
-    """Return points of a loss curve for a picture: steps, mean losses, and the line style."""
+    """Return a loss curve for a picture: steps, the mean loss around each of them, and the line style."""
     starts = range(0, len(losses), GROUP)
     means = [statistics.fmean(losses[start : start + GROUP]) for start in starts]
     return [start + GROUP / 2 for start in starts], means, "-"

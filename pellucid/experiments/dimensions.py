@@ -13,7 +13,7 @@ from pellucid.show.panels import Bars
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Look up the shape of each component in the trace of the pass and in the model's parameters."""
+    """List the shape of each component, as found in the trace of the pass and in the model's parameters."""
     content = tomllib.loads(files(__package__).joinpath("dimensions.toml").read_text("utf-8"))
     # nn.Linear keeps (out, in); the notes write x · W.
     shapes = {name: each.shape[::-1] for name, each in explanation.translator.model.named_parameters()}

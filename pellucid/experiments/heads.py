@@ -19,7 +19,8 @@ from pellucid.show.panels import Shades
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Show where each head looks, then silence it in three ways."""
+    """Measure where each head looks, then how probable the translation is when the head is silenced, in three
+    ways."""
     parts, whole = attentions(explanation.trace), probability(explanation)
     rows: list[Row] = []
     for part in parts:

@@ -18,7 +18,8 @@ DRAWN = "probability of the expected word, and the most probable word"
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Read the embedding and the output of each decoder layer as if it were the last layer."""
+    """Apply the final projection to the embeddings and to the output of each decoder layer, as if each were
+    the last."""
     model, expected = in_float32(explanation.translator.model), [step.expected for step in explanation.steps]
     names = ["embedded", *(f"layer {number}" for number in range(model.config.decoder_layers))]
     said: list[Row] = [expected]

@@ -17,14 +17,15 @@ from pellucid.show.panels import Lines
 
 
 class WholeTarget(NoPast):
-    """The past in training with the causal mask lifted; padding stays hidden."""
+    """A cache for training (`past`) whose mask hides padding only, so that each position sees all target
+    tokens."""
 
     def mask(self) -> Mask:
         return Mask(self._target_mask)
 
 
 class LooksAhead(Transformer):
-    """The same model with one difference: in training, each target position may look at all others."""
+    """A Transformer that lacks the causal mask in training: each target position may look at all others."""
 
     def read(self, source: Tensor, source_mask: Tensor | None, target: Tensor, *_: Tensor | None) -> Tensor:
         memory = self.remember(self.encode(source, source_mask), source_mask)

@@ -17,7 +17,8 @@ from pellucid.show.columns import digits
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Put the sentence into a batch with a shorter one, the first half of its words."""
+    """Put the sentence into one batch with its own first half, which needs padding; show all masks and what
+    each prevents."""
     model, source = explanation.translator.model, explanation.translation.source
     words = [word for word in source.split() if not word.startswith(">>")]
     second = read(explanation.translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
@@ -54,7 +55,8 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def mask(name: str, seen: Trace, part: str, sentence: int) -> Table:
-    """Return the table of a mask; its title counts the hidden cells."""
+    """Return a table of the mask of one attention, for one sentence; its title says how many cells are
+    hidden."""
     record, values = seen[f"{part}.mask"], seen[f"{part}.mask"].tensor[sentence, 0]
     title = f"{name} ({part}): {int((values == -math.inf).sum())} of {values.numel()} cells are −∞"
     return matrix(title, record.labels("L", sentence), record.labels("M", sentence), values, ".0f")

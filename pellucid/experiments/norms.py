@@ -18,7 +18,8 @@ STAGES = ("before", "standardized", "final")
 
 
 def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
-    """Measure every norm of the pass; show the vectors of the norm `part`, by default the decoder's first."""
+    """Measure every norm of the pass. Show all vectors of one norm: `part`, by default the first of the
+    decoder."""
     trace, model = explanation.trace, explanation.translator.model
     parts = [name.removesuffix(".variance") for name in trace if name.endswith(".variance")]
     part = part or next(name for name in parts if name.startswith("decoder"))
@@ -51,8 +52,8 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 
 
 def measure(explanation: Explanation, part: str) -> Tensor:
-    """Return 3 L (2 + D): mean, variance and vector of the norm's input, of the standardised input, and of
-    the norm's output."""
+    """Return mean, variance and vector (2 + D numbers) for each position, at three points: the norm's input,
+    standardised, and the norm's output: 3 L (2 + D)."""
     (before,), _ = made_of(f"{part}.mean", explanation.translator.model.config)
     names = before, f"{part}.standardized", f"{part}.output"
     vectors = torch.stack([explanation.trace[name].tensor[0].double() for name in names])

@@ -22,7 +22,7 @@ Trained = tuple[float, float, Sequence[Tensor]]  # milliseconds, loss, gradients
 
 
 def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
-    """Compare losses, gradients and times on sentences of random words, in float32, without dropout."""
+    """Compare losses, gradients and times of both ways on random sentences, in float32, without dropout."""
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
     words, rows = min(model.config.vocabulary, model.config.target_size), list[Row]()
     for length in lengths:
@@ -48,7 +48,8 @@ def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16,
 
 
 def train(model: Transformer, source: Tensor, target: Tensor, by_steps: bool) -> Trained:
-    """Return the time of the loss and its gradients in milliseconds, the loss, and the gradients."""
+    """Compute the loss and its gradients, at once or step by step. Return the time in milliseconds, the loss,
+    and the gradients."""
     started, read = time.perf_counter(), target[:, :-1]
     if by_steps:  # a pass for each position, which reads one right word more
         memory, past = model.remember(model.encode(source, None), None), GrowingPast()

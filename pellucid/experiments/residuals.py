@@ -11,8 +11,7 @@ from pellucid.show.columns import digits, short
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Remove each residual in turn, so that the sublayer's output replaces x + the output; then remove
-    all."""
+    """Replace x + Sublayer(x) by Sublayer(x), at each residual connection in turn, then at all of them."""
     trace, whole = explanation.trace, probability(explanation)
     parts = [name.removesuffix(".sum") for name in trace if name.endswith(".sum")]
     rows: list[Row] = []

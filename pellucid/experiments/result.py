@@ -1,5 +1,5 @@
-"""What all experiments use: the probability of a translation, tables of numbers, and the result, which can be
-shown as text, in a notebook, as a picture and as JSON."""
+"""What several experiments use: probabilities, tables of numbers, panels of pictures, and the Result, which
+can be shown as text, in a notebook, as a picture and as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,12 @@ Row = list[Any]  # the cells of a table, or a column of them
 
 
 def probability(explanation: Explanation, edits: Mapping[str, Edit] | None = None) -> float:
-    """Return the probability of the translation with `edits`."""
+    """Return the probability of the whole translation in a pass with `edits`."""
     return probability_in(explanation.again(edits, only="decoder.logits"), explanation)
 
 
 def probability_in(seen: Trace, explanation: Explanation) -> float:
-    """Return the probability of the translation in a recorded pass."""
+    """Return the probability of the whole translation in this recorded pass."""
     return float(torch.tensor(log_probabilities(seen, explanation.target_ids)).double().sum().exp())
 
 
@@ -44,29 +44,30 @@ def matrix(
 
 
 def span(numbers: Tensor) -> tuple[float, str, float]:
-    """Return a table cell with the smallest and the largest of some numbers."""
+    """Return the cell "smallest to largest" of a tensor, for a table."""
     return float(numbers.min()), " to ", float(numbers.max())
 
 
 def numbers(table: Table, name: str) -> list[list[float]]:
-    """Return the numbers of the columns with this header; a cell with several numbers becomes a list."""
+    """Return the numbers below this header, as one list; two lists if each cell holds two numbers, and so
+    on."""
     cells = [cell if isinstance(cell, tuple) else (cell,) for cell in table.column(name)]
     return [list(part) for part in zip(*cells, strict=True) if not isinstance(part[0], str)]
 
 
 def shades(table: Table, most: float | None = None, signed: bool = False) -> Shades:
-    """Return a panel that shows all columns but the first as shades."""
+    """Return a heat map of a table; its first column has the names of the rows."""
     grid, names = [row[1:] for row in table.rows], table.column(table.header[0])
     return Shades(table.title, grid, names, table.header[1:], most=most, signed=signed)
 
 
 def bars(table: Table, title: str, *columns: str) -> Bars:
-    """Return a panel with a bar for each row of these columns; the first column has the names."""
+    """Return a bar chart of these columns of a table; the table's first column names the bars."""
     return Bars(title, table.column(table.header[0]), {name: table.column(name) for name in columns})
 
 
 def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), log: str = "x") -> Lines:
-    """Return a panel with a line for each of these columns; the first column is the x axis."""
+    """Return a chart with a line for each of these columns; the table's first column is the x axis."""
     places = [float(row[0]) for row in table.rows]
     found = [each for name in columns for each in numbers(table, name)]
     drawn = zip(labels or columns, found, LINES, strict=False)
@@ -76,7 +77,7 @@ def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), l
 
 @dataclass(frozen=True)
 class Result(Viewed):
-    """The result of an experiment: a conclusion, and the tables that lead to it."""
+    """The result of an experiment: a conclusion, the tables that support it, and a picture."""
 
     conclusion: str
     tables: Sequence[Table]
@@ -85,11 +86,11 @@ class Result(Viewed):
     title: str = ""  # by default that of the translation
 
     def plot(self, path: str | Path) -> None:
-        """Draw the picture to a .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
+        """Save the picture as .png, .svg or .pdf; needs pip install "pellucid[plot]"."""
         draw_panels(path, self.picture, self.title)
 
     def to_json(self, path: str | Path) -> None:
-        """Write the conclusion and all tables, with all digits."""
+        """Write the conclusion and all tables as JSON, with all digits."""
         found = jsonable({"pellucid": __version__} | asdict(self))
         write(Path(path), json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
 

@@ -13,8 +13,8 @@ from pellucid.seeing.records import attentions
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Multiply the encoder's mean attention weights layer by layer; the residual counts as half of each
-    layer."""
+    """Multiply the attention weights of the encoder's layers, each layer as half weights, half residual
+    connection."""
     source, expected = explanation.source_tokens, [step.expected for step in explanation.steps]
     rolled = unit = torch.eye(len(source), dtype=torch.float64)
     for part in attentions(explanation.trace):

@@ -22,7 +22,8 @@ COLUMNS: dict[str, int | str] = {"variance": ".2f", "entropy": ".2f", "gradient"
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Take the softmax of scores with and without the division: the model's own scores, and random ones."""
+    """Compare the softmax of scores divided by sqrt(d_k) with that of the scores alone: for the model's own
+    scores, and for random ones."""
     parts, trace, seed = attentions(explanation.trace), explanation.trace, torch.Generator().manual_seed(0)
     d_k, own, drawn = trace[f"{parts[0]}.queries"].tensor.shape[-1], list[Row](), list[Row]()
     for part in parts:
@@ -52,8 +53,8 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def measure(scores: Tensor, mask: Tensor, d_k: int) -> Row:
-    """Return the variance of the scores; then, each divided and not divided: entropy, gradient, and the share
-    of rows whose gradient is almost 0."""
+    """Return a row of the table: the variance of the scores, then with and without the division: mean
+    entropy, median gradient, and the share of rows with a gradient of almost 0."""
     chooses = (mask == 0).sum(-1) > 1  # a row that may look at one word alone has no choice
     weights = (torch.stack((scores / d_k**0.5, scores)) + mask).softmax(-1)[:, chooses | ~chooses.any()]
     norms = softmax_gradients(weights)
