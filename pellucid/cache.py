@@ -1,5 +1,5 @@
-"""What decoding remembers: the keys and values of the source, and those of the target, which grow by one
-position at each step."""
+"""What decoding remembers: the source's keys and values, and the target's, which grow by one position at each
+step."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from pellucid.mask import Mask
 
 
 class NoPast:
-    """The past in training: none, because all positions are computed at once."""
+    """The cache in training, which remembers nothing: all positions are computed at once."""
 
     def __init__(self, target_mask: Tensor | None = None) -> None:
         self._target_mask = target_mask
@@ -20,17 +20,19 @@ class NoPast:
         return keys_BHMK, values_BHMU
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """Return the positions of this many next tokens, from 0 on, and a number above them."""
+        """Return the positions of the next `length` tokens, and an upper bound that is above them all."""
         return slice(0, length), length
 
     def mask(self) -> Mask:
-        """Return the mask: causal from position 0, and padding where the target has some."""
+        """Return the causal mask from position 0; it also hides padding, if the target has any."""
         return Mask(self._target_mask, first_query=0)
 
 
 class GrowingPast:
-    """The past during decoding: each step appends its keys and values; each row is a hypothesis. A past
-    belongs to one request, never to a module."""
+    """The cache in decoding: each step appends the keys and values of one token. Each row is a hypothesis.
+
+    A cache belongs to one call, never to a module.
+    """
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []
@@ -42,11 +44,12 @@ class GrowingPast:
         return self._keys[0].shape[2] if self._keys else 0
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """Return the positions of this many next tokens, after those remembered, and a number above them."""
+        """Return the positions of the next `length` tokens, after those remembered, and an upper bound that
+        is above them all."""
         return slice(self.position, self.position + length), self.position + length
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """Remember a layer's new keys and values; return all of them, the earlier ones first."""
+        """Append a layer's new keys and values; return all keys and values, the earlier ones first."""
         if layer == len(self._keys):
             self._keys.append(keys_BHMK)
             self._values.append(values_BHMU)
@@ -56,18 +59,21 @@ class GrowingPast:
         return self._keys[layer], self._values[layer]
 
     def mask(self) -> Mask:
-        """Return the mask, which is causal from the next position."""
+        """Return the causal mask for queries from the next position on."""
         return Mask(first_query=self.position)
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows (ids along B), in this order, as beam search does between steps."""
+        """Keep these rows (indices along B), in this order. Beam search does so between steps."""
         self._keys = [keys.index_select(0, rows) for keys in self._keys]
         self._values = [values.index_select(0, rows) for values in self._values]
 
 
 class FixedPast:
-    """The past during decoding on a GPU, in memory of a fixed shape, so that a step can be captured and
-    repeated. There is room for `longest` positions; each row has filled a number of them."""
+    """The cache in decoding on a GPU: its memory has a fixed shape, so that a step can be captured and
+    repeated.
+
+    There are `longest` positions in each row; each row has filled some of them.
+    """
 
     def __init__(
         self, layers: int, positions_R: Tensor, heads: int, longest: int, head: int, like: Tensor
@@ -78,18 +84,20 @@ class FixedPast:
         self.reach = longest  # positions that a step looks at: more than any row has filled
 
     def positions(self, length: int) -> tuple[Tensor, int]:
-        """Return the position of each row's next token, R x 1, and a number above all of them."""
+        """Return the position of the next token of each row, R x 1, and an upper bound that is above them
+        all."""
         return self._positions_R[:, None], len(self._span)
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's new keys and values, one position for each row; return all keys and values."""
+        """Write a layer's new keys and values at the next position of each row; return all keys and
+        values."""
         both = self._pairs[layer, :, :, :, : self.reach]
         new = torch.stack((keys_BHMK, values_BHMU))
         both.scatter_(3, self._positions_R[None, :, None, None, None].expand_as(new), new)
         return both[0], both[1]
 
     def mask(self) -> Mask:
-        """Return the mask of what each row has filled, its next token included."""
+        """Return a mask that shows each row the positions it has filled, and the one of its next token."""
         return Mask(self._span[: self.reach] <= self._positions_R[:, None], some_row_is_empty=False)
 
     def select(self, rows: Tensor) -> None:
@@ -98,7 +106,7 @@ class FixedPast:
         filled.copy_(filled.index_select(2, rows))
 
     def clear(self) -> None:
-        """Set all to zero: NaN from a broken model would spoil later results."""
+        """Set all keys and values to zero, because a NaN of an earlier call would spoil later results."""
         self._pairs.zero_()
 
 
@@ -107,8 +115,8 @@ Past = NoPast | GrowingPast | FixedPast
 
 @dataclass(frozen=True)
 class Memory:
-    """The source as the decoder sees it, computed once for each sentence: the keys and values of each layer's
-    cross-attention, and the padding mask."""
+    """The encoded source as the decoder reads it, computed once for each sentence: each layer's keys and
+    values for cross-attention, and the padding mask."""
 
     keys_BHMK: list[Tensor]
     values_BHMU: list[Tensor]
@@ -120,7 +128,7 @@ class Memory:
         return self.keys_BHMK[0].shape[0]
 
     def select(self, sentences: Tensor) -> "Memory":
-        """Return the memory of these sentences only."""
+        """Return the memory of the sentences with these indices."""
         allowed = self.mask.allowed_BM
         return Memory(
             [keys.index_select(0, sentences) for keys in self.keys_BHMK],

@@ -8,13 +8,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Mask:
-    """Which query may look at which key. The matrix of 0 and -inf is made only where it is needed.
+    """Which query may look at which key. A matrix of 0 and -inf is only made where one is needed.
 
-    allowed_BM: True where a key is a real token; None when all are.
-    first_query: the position of the first query if the mask is causal, else None. Query i may look at the
-    keys up to and including position i.
-    some_row_is_empty: whether some query may look at nothing, because its sentence has no real token. None:
-    the mask checks this itself.
+    allowed_BM: True where a key is a real token; None if all are.
+    first_query: None, or, for a causal mask, the position of the first query. Query i may look at the keys up
+    to and including position i.
+    some_row_is_empty: whether some query may look at no key, because its sentence has no real token. None:
+    the mask finds out itself.
     """
 
     allowed_BM: Tensor | None = None
@@ -34,7 +34,7 @@ class Mask:
         return not bool(seen.all())
 
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
-        """Return the mask as bools, 1 or B x 1 x L x M; None when everything is allowed."""
+        """Return the mask as bools, 1 or B x 1 x L x M; None if every query may look at every key."""
         allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
         if self.first_query is None or keys <= self.first_query + 1:
             return allowed

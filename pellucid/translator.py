@@ -1,4 +1,4 @@
-"""The facade: a translator that also explains and compares, loaded from a folder or from the package."""
+"""The facade: a translator, loaded from a folder or from the package, that also explains and compares."""
 
 import importlib.resources
 import os
@@ -26,12 +26,13 @@ class Translator(TextTranslator):
     """
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
-        """Translate, or take `target` as the translation, and record every matrix of one pass over the source
-        and the target."""
+        """Translate a sentence, or take `target` as its translation, and record every matrix of one pass over
+        both."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:
-        """Compare a word in two sentences: how its vectors differ by layer, and which words moved them."""
+        """Compare a word in two sentences: how much its vectors differ after each layer, and which other
+        words caused it."""
         return compare(self, word, a, b, to)
 
 
@@ -59,7 +60,7 @@ def load(
 
 
 def folder_of(model: str | Path) -> Path:
-    """Return a model's folder; that of "demo" comes with the package."""
+    """Return the path of a model folder; "demo" stands for the model inside the package."""
     if model != "demo":
         return Path(model)
     return Path(str(importlib.resources.files("pellucid"))) / "demo_model"

@@ -1,6 +1,7 @@
-"""Beam search: find the best continuations of each sentence's hypotheses; equal scores have a fixed order.
-Sums of log-probabilities are compared here; finished hypotheses are compared by `penalise` in
-hypotheses.py."""
+"""Beam search: choose the best continuations of each sentence's hypotheses. Equal scores have a fixed order.
+
+Here, sums of log-probabilities are compared. Finished hypotheses are compared by `penalise` in hypotheses.py.
+"""
 
 import math
 
@@ -14,20 +15,20 @@ from pellucid.translate.hypotheses import Candidates, Hypotheses
 NONE = np.float32(-math.inf)
 
 
-def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
-    """Return the 2 * beam continuations with the highest sums. Ties go to the lower hypothesis, then to the
-    lower id.
+def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
+    """Return the 2 * beam continuations of each sentence with the highest sums of log-probabilities.
 
-    Twice as many as `beam`, so that `beam` hypotheses stay open even if `beam` of them end. beam = 1 is
-    greedy search. If there are fewer continuations, the rest have the sum -inf.
+    With twice as many as `beam`, `beam` hypotheses stay open even if `beam` continuations end the sentence.
+    Of equal sums, the lower hypothesis comes first, then the lower id. beam = 1 is greedy search. If there
+    are fewer continuations, the rest have the sum -inf.
     """
     count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
-    if said.ids is None:
-        so_far_R = torch.from_numpy(so_far[:, 0]).to(said.log_p.device)
-        found = best_of_each(said.log_p, so_far_R, count)
-        ids, log_p = found.cpu().numpy(), said.log_p.gather(1, found).cpu().numpy()
+    if likely.ids is None:
+        so_far_R = torch.from_numpy(so_far[:, 0]).to(likely.log_p.device)
+        found = best_of_each(likely.log_p, so_far_R, count)
+        ids, log_p = found.cpu().numpy(), likely.log_p.gather(1, found).cpu().numpy()
     else:
-        ids, log_p = said.ids, said.log_p
+        ids, log_p = likely.ids, likely.log_p
     sums = log_p + so_far
     if len(sums) > 1:  # a place may hold no hypothesis, whatever the model says there
         sums[so_far[:, 0] == NONE] = NONE
@@ -47,7 +48,8 @@ def best(said: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> Tensor:
-    """Return the `count` ids with each row's highest sums, in ascending order; ties go to the lower id."""
+    """Return, for each row, the `count` ids with the highest sums, in ascending order of ids. Of equal sums,
+    the lower id is chosen."""
     if log_p_RV.shape[1] <= count:
         return torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
     highest, ids = log_p_RV.topk(count + 1)

@@ -1,9 +1,9 @@
 """Decode on a GPU: each step has a fixed shape and is captured as a CUDA graph, which the GPU repeats without
 the CPU.
 
-The model computes as usual, but in memory that is allocated once: each sentence has a place, each of its
-hypotheses a row. After a step the search gets the likeliest tokens of each row and chooses the rows that
-continue; within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
+The model computes as usual, but in memory that is allocated once, with a place for each sentence and a row
+for each of its hypotheses. After a step, the search gets the likeliest tokens of each row, and chooses the
+rows that continue. Within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
 """
 
 import math
@@ -34,12 +34,12 @@ ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a proce
 
 
 class NotCapturedWarning(UserWarning):
-    """Decoding on this GPU does not use CUDA graphs, and is slower."""
+    """Decoding on this GPU works without CUDA graphs, and is slower."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a step. Its sizes are rounded up, so that a few shapes serve many calls."""
+    """The shape of a step: its sizes are rounded up, so that calls of similar sizes share one session."""
 
     places: int
     width: int
@@ -48,24 +48,24 @@ class Shape:
 
     @classmethod
     def of(cls, room: Room) -> "Shape":
-        """Return the smallest shape that has room for these sentences."""
+        """Return the smallest shape that is large enough for the sentences of this room."""
         places = len(room.limits)
         together = round_up(places) if places <= 32 else -(-places // 32) * 32
         return cls(together, room.width, positions(int(room.sources.max())), positions(room.longest))
 
     @property
     def rows(self) -> int:
-        """Return the number of hypotheses of all places."""
+        """Return the number of rows: places times hypotheses of a sentence."""
         return self.places * self.width
 
 
 def positions(count: int) -> int:
-    """Round a number of positions up."""
+    """Round a number of positions up to a power of two, at least SHORTEST."""
     return max(SHORTEST, round_up(count))
 
 
 class CapturedEngine:
-    """A model with captured steps. Each step uses the weights that the model has at that moment."""
+    """A model that decodes by captured steps. A step uses the weights that the model has at that moment."""
 
     together = 1024  # hypotheses
 
@@ -74,7 +74,7 @@ class CapturedEngine:
         self._kept: dict[tuple[object, ...], Session] = {}
 
     def room_bytes(self, room: Room) -> int:
-        """Return the most memory that decoding in this room takes, without the weights."""
+        """Return an upper bound of the bytes that decoding in this room takes, without the weights."""
         shape, config = Shape.of(room), self.config
         size = next(self.model.parameters()).dtype.itemsize
         pairs = 2 * config.width * config.decoder_layers
@@ -84,7 +84,8 @@ class CapturedEngine:
         return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
-        """Prepare to decode these sources; the search says later which of them to begin."""
+        """Prepare the decoding of these sources. Nothing is encoded yet: the search calls `join` when a
+        source begins."""
         shape = Shape.of(room)
         with torch.inference_mode(False):  # later calls change what is made here
             kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
@@ -93,15 +94,15 @@ class CapturedEngine:
         return CapturedDecoding(self, session, sources, room)
 
     def take_back(self, session: "Session") -> None:
-        """Keep a session for a later call of the same shape."""
+        """Keep a session, so that a later call of the same shape can use it again."""
         self._kept[session.key] = session
         while len(self._kept) > KEPT:
             self._kept.pop(next(iter(self._kept)))
 
 
 class CapturedDecoding:
-    """The sources that a session decodes. Each place holds one sentence until the sentence is finished, then
-    the next one."""
+    """The sources of a call, and the session that decodes them. A place holds one sentence until it is
+    finished, then the next one."""
 
     def __init__(
         self, engine: CapturedEngine, session: "Session", sources: Sequence[Sequence[int]], room: Room
@@ -111,12 +112,13 @@ class CapturedDecoding:
         self._rows = np.zeros(0, int)  # in the session, of the hypotheses as the search counts them
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode more sources, and decode them beside the open ones."""
+        """Encode these sources at free places, and decode them together with the open sentences."""
         joined = self._places.join(len(places))
         self._session.read(joined, [self._sources[place] for place in places])
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
-        """Take the last token of each row; return the likeliest next tokens, or all of them."""
+        """Decode one step, given the last token of each row. Return the likeliest next tokens, or all tokens
+        if the room has no limit."""
         session, each = self._session, len(tokens) // len(self._places.taken)
         self._rows = self._rows_of(each)
         told = session.told
@@ -138,7 +140,8 @@ class CapturedDecoding:
         return NextTokens(values[:, :-1], ids, values[:, -1], all_tokens)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. The places of sentences that are left out become free."""
+        """Continue with these rows. Sentences that have no row among them end, and their places become
+        free."""
         before = self._rows[rows]
         if sentences is not None:
             self._places.keep(sentences)
@@ -155,8 +158,8 @@ class CapturedDecoding:
 
 
 class Session:
-    """The memory of a step, and its CUDA graphs: one graph for each number of positions that a step may look
-    at."""
+    """The memory of a decoding, and its CUDA graphs: one for each number of positions that a step may attend
+    to."""
 
     def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
@@ -180,7 +183,7 @@ class Session:
         self._steps: dict[int, Callable[[], Results]] = {}
 
     def clear(self) -> None:
-        """Set the memory to zero: NaN that an earlier call left there would spoil the next call."""
+        """Set the memory to zero, because a NaN of an earlier call would spoil the next call."""
         self._past.clear()
         self._pairs.zero_()
         self._allowed.fill_(True)
@@ -190,7 +193,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and store at their places what the decoder attends to."""
+        """Encode sources, and store their keys and values for cross-attention at these places."""
         ids, mask = pad(sources, self._model.config.pad_id, self._device)
         memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
         at = torch.tensor(places, device=self._device)
@@ -203,7 +206,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute one step; `filled` is the largest number of positions that a row has filled."""
+        """Compute one step. `filled` is the largest number of tokens of a row, the present one included."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if is_watched() or self._model.training:  # which must not stay in a graph
@@ -227,8 +230,8 @@ class Session:
         return log_p, torch.cat((likeliest.gather(1, order), required), 1), ids
 
     def _capture(self, reach: int) -> Callable[[], Results]:
-        """Return a function that computes a step: a CUDA graph where possible. If a GPU cannot capture one,
-        warn."""
+        """Return a function that computes a step, by a CUDA graph if there is a GPU. If the GPU cannot
+        capture one, warn, and return a function without a graph."""
 
         def compute() -> Results:
             return self._compute(reach)

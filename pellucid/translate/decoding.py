@@ -1,4 +1,4 @@
-"""Decode with the Transformer in the form that the search needs, in batches of sentences."""
+"""Decode batches of sentences: what the search asks for, computed by Transformers or engines."""
 
 import functools
 import sys
@@ -34,8 +34,8 @@ MORE = 2  # candidates beyond those that search keeps: one if the end may not co
 
 
 class TransformerDecoding:
-    """A Transformer and the sources that it decodes: the sources' keys and values, and a past that grows with
-    each step."""
+    """A Transformer that decodes sources: it keeps their keys and values, and those of the target, which grow
+    with each step."""
 
     def __init__(self, model: Transformer, sources: Sequence[Sequence[int]]) -> None:
         self._device = device_of(model)
@@ -43,27 +43,29 @@ class TransformerDecoding:
 
     @torch.no_grad()
     def join(self, places: Sequence[int]) -> None:
-        """Encode the next sources, after all earlier ones are finished."""
+        """Encode these sources; all earlier ones must be finished."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
         self._memory = self._model.remember(self._model.encode(ids, mask), mask)
         self._past = GrowingPast()
 
     @torch.no_grad()
     def step(self, tokens: Array, required: Array | None = None) -> Tensor:
-        """Take the last token of each row; return the logits of the next token, rows x V."""
+        """Decode one step, given the last token of each row. Return the logits of the next token, rows x
+        V."""
         ids = torch.from_numpy(tokens).to(self._device)
         return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. They belong to `sentences`; None: to the same sentences as before."""
+        """Continue with these rows. `sentences` are the sentences that they belong to; None: no sentence has
+        ended."""
         self._past.select(torch.from_numpy(rows).to(self._device))
         if sentences is not None:
             self._memory = self._memory.select(torch.from_numpy(sentences).to(self._device))
 
 
 def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:
-    """Return the most memory that PyTorch takes to decode one sentence: the keys and values twice, because a
-    selection copies them, and the logits a few times."""
+    """Return an upper bound of the bytes that PyTorch takes to decode one sentence: keys and values twice,
+    because a selection copies them, and the logits a few times."""
     remembered = 2 * 2 * config.width * config.decoder_layers * (length + width * limit)
     encoder = length * (8 * config.width + 2 * config.hidden + 3 * config.heads * length)
     step = width * (6 * config.target_size + 8 * config.width + 2 * config.hidden + 4 * config.width * length)
@@ -88,8 +90,8 @@ class Waiting:
         self._fits, self._joining, self._begun, self._lock = fits, joining, 0, threading.Lock()
 
     def take(self, open_places: Sequence[int]) -> list[int]:
-        """Return the sentences that begin now, beside the open ones. Several begin at once where possible,
-        because they are encoded together."""
+        """Return the sentences that begin now, beside the open ones; [] if none can. Where possible, several
+        begin at once, because they are encoded together."""
         with self._lock:
             left = self.order[self._begun :]
             if not left or (open_places and not self._joining):
@@ -104,7 +106,7 @@ class Waiting:
 
 
 def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
-    """Return the hypotheses of each request, best first. Several models form an ensemble."""
+    """Return a list of hypotheses for each request, best first. Several models form an ensemble."""
     if not requests:
         return []
     hypotheses: dict[int, list[Found]] = {}
@@ -122,9 +124,12 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
 def _decode_in_threads(
     begin: Callable[[], Iterator[SearchStep]], threads: int, hypotheses: dict[int, list[Found]]
 ) -> None:
-    """Decode in several threads until all sentences are finished or one thread fails. The engine computes
-    without Python's lock, so threads run in parallel; they share only the weights and the waiting
-    sentences."""
+    """Decode in several threads, and fill `hypotheses` with the results. If one thread fails, all stop, and
+    its error is raised.
+
+    The engine computes without Python's lock, so the threads run in parallel. They share only the weights and
+    the waiting sentences.
+    """
     stop = threading.Event()
 
     def work() -> None:
@@ -148,7 +153,8 @@ def decode_batch(
     choose: Choose | None = None,
     waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
-    """Decode the waiting sentences (None: all requests); each step adds one token."""
+    """Decode the waiting sentences (by default all requests), and yield the result of each step, which adds
+    one token."""
     sources, options = [each.source for each in requests], rules.options
     if options.sample:
         choose = functools.partial(draw, options=options, chance=Chance(requests, options))
@@ -166,8 +172,8 @@ def decode_batch(
 
 
 def share_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> tuple[Waiting, int]:
-    """Return the waiting sentences, and the number of threads that decode them: as many as the memory
-    allows."""
+    """Return the sentences as a list that threads take from, and how many threads decode: as many as fit into
+    the memory."""
     lengths, options = [len(each.source) for each in requests], rules.options
     first, memory = models[0], options.memory << 20
     if isinstance(first, Transformer):
@@ -213,7 +219,7 @@ def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> 
 
 @contextmanager
 def evaluating(*models: Decoder) -> Iterator[None]:
-    """Switch the models to evaluation mode (no dropout), and afterwards back to the modes that they had."""
+    """Keep the models in evaluation mode (no dropout) until the block ends; then restore the mode of each."""
     modules = [each.model if isinstance(each, CapturedEngine) else each for each in models]
     in_training = [model for model in modules if isinstance(model, Transformer) and model.training]
     for model in in_training:
@@ -226,8 +232,8 @@ def evaluating(*models: Decoder) -> Iterator[None]:
 
 
 def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Yield groups of indices, longest sentences first. A group has at most `batch_tokens` tokens with
-    padding, or is one sentence."""
+    """Yield groups of indices, longest sentences first. A group has at most `batch_tokens` tokens, padding
+    included; a longer sentence is a group of its own."""
     group: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
         if group and (len(group) + 1) * lengths[group[0]] > batch_tokens:

@@ -15,23 +15,24 @@ from pellucid.translate.search import Decoding, log_probabilities
 
 
 class EnsembleDecoding:
-    """The same sources, encoded by several models. The search uses the ensemble as if it were one model."""
+    """Several models that decode the same sources. The search uses them as if they were one model."""
 
     def __init__(self, decodings: Sequence[Decoding]) -> None:
         self._decodings = decodings
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode more sentences with each model."""
+        """Encode these sources with each model."""
         for each in self._decodings:
             each.join(places)
 
     def step(self, tokens: Array, required: Array | None) -> Tensor:
-        """Take the last token of each row; return the logarithm of the mean probability of its next token,
+        """Decode one step with each model. Return the logarithm of the mean probability of each next token,
         rows x V."""
         return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. They belong to `sentences`; None: to the same sentences as before."""
+        """Continue with these rows. `sentences` are the sentences that they belong to; None: no sentence has
+        ended."""
         for each in self._decodings:
             each.select(rows, sentences)
 
@@ -53,7 +54,7 @@ def check_same_vocabulary(names: Sequence[object], vocabularies: Sequence[Vocabu
 
 
 def only_one(models: Sequence[Transformer]) -> Transformer:
-    """Return the only model; raise an error for an ensemble."""
+    """Return the model if there is only one; raise an error for an ensemble."""
     if len(models) > 1:
         raise UsageError(
             f"an ensemble of {len(models)} models translates and scores, but has no single model to look "

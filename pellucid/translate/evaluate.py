@@ -1,5 +1,4 @@
-"""The quality of translations against one or several references: BLEU and chrF by sacreBLEU (Post 2018), and
-the share of sentences that match exactly."""
+"""Measure translations against references: BLEU and chrF by sacreBLEU (Post 2018), and exact matches."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -14,8 +13,8 @@ TOKENIZERS = ("13a", "none", "intl", "char", "zh")
 
 @dataclass(frozen=True)
 class Scores:
-    """BLEU and chrF, both from 0 to 100, each with the sacreBLEU signature that says how it was computed; and
-    the percentage of sentences that equal a reference exactly."""
+    """BLEU and chrF (0 to 100), each with the sacreBLEU signature that says how it was computed, and the
+    percentage of translations that equal a reference."""
 
     bleu: float
     chrf: float
@@ -91,7 +90,8 @@ def exactly_right(
 
 
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:
-    """Return a note if most references are shorter than four tokens: BLEU compares runs of four tokens."""
+    """Return a note if most references are shorter than four tokens, because BLEU counts sequences of four;
+    otherwise None."""
     from sacrebleu.metrics.bleu import BLEU
 
     split = BLEU(tokenize=tokenize).tokenizer

@@ -18,8 +18,8 @@ OF_SENTENCES = 5  # fields of Hypotheses that have one number a sentence; the ot
 
 
 class Candidates(NamedTuple):
-    """Possible continuations, S x W, best first. Of each: the hypothesis that it continues, its token, the
-    sum with its token, and its own log-probability."""
+    """Possible continuations of hypotheses, S x W, best first. Each has the index of the hypothesis that it
+    continues, its next token, the sum of log-probabilities with this token, and the token's own."""
 
     parents: Array
     tokens: Array
@@ -28,7 +28,8 @@ class Candidates(NamedTuple):
 
 
 class Hypotheses(NamedTuple):
-    """The open hypotheses of each sentence, best first. A sum of -inf marks an empty slot."""
+    """The open hypotheses of each sentence, best first. In an empty slot, the sum of log-probabilities is
+    -inf."""
 
     places: Array  # S, the sentence's place in the caller's list
     limits: Array  # S, the most tokens of a hypothesis, the end token included
@@ -44,7 +45,7 @@ class Hypotheses(NamedTuple):
     def at_start(
         cls, places: Sequence[int], limits: Sequence[int], given: Sequence[int], start_id: int
     ) -> "Hypotheses":
-        """Return one hypothesis for each sentence, with the start token only."""
+        """Return one hypothesis for each sentence: the start token alone."""
         count, zeros = len(places), np.zeros(len(places), int)
         of_sentences = [np.array(each, int) for each in (places, limits, given, zeros, zeros)]
         totals, nothing = np.zeros((count, 1), np.float32), np.zeros((count, 1, 0), np.float32)
@@ -52,7 +53,7 @@ class Hypotheses(NamedTuple):
         return cls(*of_sentences, *of_each)
 
     def joined_by(self, others: "Hypotheses") -> "Hypotheses":
-        """Return these hypotheses followed by `others`, which have just started."""
+        """Return these hypotheses, followed by those of other sentences, which have just begun."""
         if not len(self.places) or not len(others.places):
             return others if len(others.places) else self
         width, length = self.log_probabilities.shape[1:]
@@ -68,11 +69,11 @@ class Hypotheses(NamedTuple):
 
     @property
     def empty(self) -> Array:
-        """Return S x W, True where a slot is empty."""
+        """Return a mask S x W that is True at empty slots."""
         return self.totals == -math.inf
 
     def extend(self, chosen: Candidates) -> "Hypotheses":
-        """Return the candidates as hypotheses, each one token longer."""
+        """Return the hypotheses that these candidates make, each one token longer than its parent."""
         sentences, width = self.totals.shape
         rows = chosen.parents + np.arange(0, sentences * width, width)[:, None]
         tokens, log_p = (
@@ -93,21 +94,21 @@ class Hypotheses(NamedTuple):
         return Hypotheses(*self[:OF_SENTENCES], *(each[:, :width] for each in self[OF_SENTENCES:]))
 
     def of(self, sentences: Array) -> "Hypotheses":
-        """Keep the hypotheses of these sentences only, and as many positions as the longest of them has."""
+        """Return the hypotheses of these sentences only, without positions that none of them needs."""
         kept = Hypotheses(*(each[sentences] for each in self))
         surplus = kept.log_probabilities.shape[-1] - kept.lengths.max(initial=0)
         tokens, log_p = (each[..., surplus:] for each in (kept.tokens, kept.log_probabilities))
         return kept._replace(tokens=tokens, log_probabilities=log_p)
 
     def without(self, gone: Array) -> "Hypotheses":
-        """Remove the hypotheses that the mask `gone`, S x W, marks."""
+        """Return the hypotheses with the slots that the mask `gone`, S x W, marks made empty."""
         return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
 
 
 @dataclass(frozen=True)
 class Found:
-    """A hypothesis of the result, without the start token, and with the end token if the hypothesis is
-    finished."""
+    """A hypothesis in the result: its ids without the start token; the end token is the last id if the
+    hypothesis is finished."""
 
     token_ids: list[int]
     log_probabilities: list[float]
@@ -118,8 +119,8 @@ class Found:
 def extract(
     hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
 ) -> list[tuple[int, Found]]:
-    """Return the hypotheses that the mask `which`, S x W, marks, in the order of the mask; each with the
-    index of its sentence in the batch."""
+    """Return the hypotheses that the mask `which`, S x W, marks: pairs of the sentence's index and the
+    hypothesis, in the mask's order."""
     results = []
     for sentence, column in zip(*which.nonzero(), strict=True):
         length = int(hypotheses.lengths[sentence])
@@ -131,11 +132,11 @@ def extract(
 
 
 def penalise(log_probability: float, length: int, length_penalty: float) -> float:
-    """Return the score by which hypotheses of different lengths are compared. The length counts the end
-    token."""
+    """Return the score that compares hypotheses of different lengths: log_probability / length **
+    length_penalty. The end token counts in the length."""
     return log_probability / length**length_penalty
 
 
 def pick(array: Array, places_SW: Array) -> Array:
-    """Return, for each sentence, the entries at these indices: S x N x ... becomes S x W x ..."""
+    """Return the entries of each sentence at these indices: S x N x ... becomes S x W x ..."""
     return array[np.arange(len(array))[:, None], places_SW]

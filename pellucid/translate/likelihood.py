@@ -1,4 +1,4 @@
-"""The probability of given translations: one teacher-forced pass computes all positions at once."""
+"""Compute how probable given translations are: one teacher-forced pass computes all positions at once."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ POSITIONS = 1024  # rows of probabilities over the whole vocabulary that are in 
 
 @dataclass(frozen=True)
 class Score:
-    """The log-probability of each target token, end token included, and their sum."""
+    """How probable a target is: the log-probability of each token, end token included, and their sum."""
 
     total: float
     per_token: list[float]
@@ -32,7 +32,7 @@ class Score:
 def score_texts(
     models: Sequence[Transformer], pairs: Sequence[tuple[Sentence, Sentence]], vocabulary: Vocabulary
 ) -> list[Score]:
-    """Compute the score of each pair of a source and a target."""
+    """Return the score of each (source, target) pair. Several models form an ensemble."""
     sources, targets = ([pair[side].ids for pair in pairs] for side in (0, 1))
     scores = []
     for (source, target), log_p in zip(
@@ -51,7 +51,7 @@ def log_probabilities(
     targets: Sequence[Sequence[int]],
     batch_tokens: int,
 ) -> list[list[float]]:
-    """Return the natural logarithm of each target token's probability; each row ends with the end token."""
+    """Return the log-probability of each token of each target, up to its end token (natural logarithm)."""
     scores: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     with evaluating(*models), torch.no_grad():
@@ -77,7 +77,8 @@ def _check(log_probabilities: Sequence[float], place: int) -> None:
 def _of_batch(
     model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> Tensor:
-    """Return the log-probabilities of all target tokens, sentence after sentence."""
+    """Return the log-probability of each target token of a batch, one sentence after the other in one
+    vector."""
     config, device = model.config, device_of(model)
     source, source_mask = pad(sources, config.pad_id, device)
     target, target_mask = pad(targets, config.pad_id, device)

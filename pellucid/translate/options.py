@@ -19,7 +19,8 @@ ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
 class TranslationOptions(TypedDict, total=False):
-    """The options of one call; `translate` explains them. None means: as in the model's configuration."""
+    """The options of one call, which the docstring of `translate` explains. None means the default of the
+    model's configuration."""
 
     beam: int | None
     n_best: int | None
@@ -38,7 +39,7 @@ class TranslationOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Options:
-    """The complete options of one call, without the prefix."""
+    """The options of one call, complete with defaults, but without the prefix."""
 
     beam: int = number(5, *BEAM)
     length_penalty: float = number(1.0, *PENALTY)
@@ -73,19 +74,20 @@ class Options:
 
     @property
     def width(self) -> int:
-        """Return the number of hypotheses that the search follows for each sentence."""
+        """Return the number of hypotheses that the search keeps for each sentence."""
         return self.n_best if self.sample else self.beam
 
 
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """Fill the options of a call that are None from the model's configuration."""
+    """Return complete options: those of the call, with the model's configuration in place of None."""
     values = check_values(options)
     values.pop("prefix", None)
     return Options(**{"beam": config.beam, "length_penalty": config.length_penalty} | values)
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are set; raise an error for a value that is not allowed."""
+    """Return the options that are not None, as a dictionary; raise an error for a value that is not
+    allowed."""
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
         if name in LIMITED:
@@ -102,7 +104,7 @@ LIMITED = {option.name: option for option in fields(Options) if option.metadata}
 
 
 def _check(option: Field[Any], value: Any) -> None:
-    """Raise an error unless the value is a number of the right type and within its limits."""
+    """Raise an error unless the value of an option is a number of the right type within its limits."""
     whole = float not in (option.type, *get_args(option.type))
     low, high = option.metadata["low"], option.metadata["high"]
     kind, wanted = (int, "a whole number") if whole else (int | float, "a number")

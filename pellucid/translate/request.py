@@ -16,7 +16,7 @@ from pellucid.translate.sentences import Sentence
 
 @dataclass(frozen=True)
 class Call:
-    """The sentences of a call, and a request to the search for each sentence that is not empty."""
+    """The sentences of a call, a request to the search for each sentence that is not empty, and the rules."""
 
     sentences: Sequence[Sentence]
     requests: list[Request]
@@ -30,7 +30,8 @@ def make_call(
     vocabulary: Vocabulary,
     defaults: TranslationConfig,
 ) -> Call:
-    """Check the options of a call, and make requests and rules of them."""
+    """Make the input of the search from sentences and options; raise an error for an option that is not
+    allowed."""
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary)
     chosen = options_of(options, defaults)
     rules = Rules(
@@ -67,8 +68,8 @@ def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
 def prefixes_of(
     prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
 ) -> list[list[int]]:
-    """Return the ids that each target must begin with. `prefix` is one text for all sentences, or a list with
-    one text for each."""
+    """Return, for each sentence, the ids that its translation must begin with. `prefix` is one text or list
+    of ids for all sentences, or a list with one for each."""
     one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in prefix)
     each: list[Any] = [prefix] * len(sentences) if one else list(prefix or ())
     if len(each) != len(sentences):
@@ -83,7 +84,7 @@ def prefixes_of(
 
 
 def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids that a target must begin with, without an end token."""
+    """Return the ids of a prefix, given as text or as ids, without an end token."""
     if prefix is None:
         return vocabulary.target_tag(to)
     if not isinstance(prefix, str):

@@ -16,10 +16,9 @@ from pellucid.translate.search import Request
 
 
 def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
-    """Draw a token for each hypothesis, by a random number in [0, 1).
+    """Draw the next token of each hypothesis at random.
 
-    The probability of a token is p ** (1 / temperature), first limited to the top_k likeliest tokens, then to
-    top_p.
+    The probabilities are p ** (1 / temperature), limited first to the top_k likeliest tokens, then to top_p.
     """
     log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
     uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
@@ -37,8 +36,8 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Keep the top_k highest scores, and of these the fewest with a total probability of top_p. Set the
-    others to -inf."""
+    """Keep the top_k highest scores of each row, and of these the fewest that have a total probability of
+    top_p. The other scores become -inf."""
     if top_k is not None and top_k < scores_RV.shape[1]:
         ids = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
         scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, scores_RV.gather(1, ids))
@@ -53,8 +52,8 @@ def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
 
 
 def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
-    """Return, for each number in [0, 1), the first id at which the cumulative probability exceeds the
-    number."""
+    """Return the id that each random number in [0, 1) selects: the first at which the row's cumulative
+    probability exceeds the number."""
     weights = (
         scores_RV - scores_RV.amax(-1, keepdim=True)
     ).exp()  # not normalised, because only their ratios matter
@@ -66,15 +65,15 @@ def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
 
 
 class Chance:
-    """Random numbers in [0, 1) for each sentence. The numbers depend on the seed and the sentence's ids
-    only."""
+    """Random numbers in [0, 1) for each sentence. They depend only on the seed and the ids of the
+    sentence."""
 
     def __init__(self, requests: Sequence[Request], options: Options) -> None:
         self._requests, self._seed, self._draws = requests, options.seed, options.n_best
         self._generators: dict[int, torch.Generator] = {}  # of the sentences that are being decoded
 
     def next(self, places_S: Array) -> Tensor:
-        """Return the next random numbers of these sentences, S x W."""
+        """Return new random numbers for these sentences, S x W."""
         self._generators = {
             place: self._generators.get(place) or self._generator(place) for place in places_S.tolist()
         }

@@ -1,5 +1,5 @@
-"""Search: build hypotheses token by token from the model's predictions. This module does not know the
-Transformer."""
+"""Search: build hypotheses token by token from the probabilities that a model gives. This module knows
+nothing about Transformers."""
 
 import math
 from collections import defaultdict
@@ -21,26 +21,27 @@ NONE = -math.inf
 
 
 class Decoding(Protocol):
-    """A model that decodes some sentences of a call. The hypotheses of a sentence are neighbouring rows."""
+    """The interface of a model that decodes sentences of a call. Each hypothesis is a row; those of one
+    sentence are neighbours."""
 
     def join(self, places: Sequence[int]) -> None:
-        """Encode more sentences, given as indices of the call; their rows come after the present ones."""
+        """Encode the sentences with these indices in the call. Their rows come after the present rows."""
 
     def step(self, tokens: Array, required: Array | None) -> Tensor | NextTokens:
-        """Take the last token of each row, at first the start token; return the logits of the next token,
-        rows x V, or the log-probabilities of the likeliest tokens.
+        """Decode one step, given the last token of each row (at first the start token). Return the logits of
+        the next token, rows x V, or the log-probabilities of the likeliest tokens.
 
-        required: the id that must come next in each row, or FREE; None: all rows are free.
+        required: the id that must come next in each row, or FREE; None: any token may come in all rows.
         """
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows, in this order. They belong to `sentences`; None: to the same sentences as
-        before."""
+        """Continue with these rows, in this order. `sentences` are the sentences that they belong to; None:
+        no sentence has ended."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A sentence to decode."""
+    """A sentence for the search to decode, with its limit and its prefix."""
 
     number: int  # in the caller's list
     max_length: int  # the end token included
@@ -61,8 +62,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class SearchStep:
-    """The result of a step: the open hypotheses, and the hypotheses of the sentences that are finished, by
-    index in the batch."""
+    """The result of a step: the open hypotheses, and a list of hypotheses for each sentence that is finished
+    now, by its index."""
 
     open: Hypotheses
     done: dict[int, list[Found]]
@@ -77,8 +78,11 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
-    """Decode sentences; each step adds one token. A sentence is finished when `width` of its hypotheses have
-    ended, or at its limit. `take` chooses the sentences that then take its place."""
+    """Decode sentences, and yield the result of each step, which adds one token.
+
+    A sentence is finished when `width` of its hypotheses have ended, or at its limit of tokens. Then `take`
+    chooses further sentences to decode in its place.
+    """
     width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
@@ -115,7 +119,7 @@ def search(
 
 
 def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> Hypotheses:
-    """Return the first hypotheses of the sentences at these indices."""
+    """Return the first hypotheses of the sentences with these indices: the start token alone."""
     some = [requests[place] for place in places]
     limits, given = [each.max_length for each in some], [len(each.prefix) for each in some]
     return Hypotheses.at_start(places, limits, given, rules.start_id)
@@ -124,23 +128,23 @@ def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> 
 def _continue(
     decoding: Decoding, hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules, choose: Choose
 ) -> Hypotheses:
-    """Return the candidates of a step: chosen from the likeliest tokens if these are enough to decide, else
-    from all."""
+    """Compute a step, and return the continued hypotheses. They are chosen from the likeliest tokens if these
+    are enough to decide, otherwise from all tokens."""
     required = _require(hypotheses, requests, rules)
-    said = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
+    likely = log_probabilities(decoding.step(hypotheses.tokens[:, :, -1].ravel(), required))
     while True:
-        _check(said, hypotheses, requests)
-        least = None if said.all is None else said.log_p.min(-1)
-        _keep_to_rules(said, hypotheses, required, rules)
-        chosen = choose(said, hypotheses)
-        if said.all is None or least is None or _is_decided(least, chosen, hypotheses, required):
+        _check(likely, hypotheses, requests)
+        least = None if likely.all is None else likely.log_p.min(-1)
+        _keep_to_rules(likely, hypotheses, required, rules)
+        chosen = choose(likely, hypotheses)
+        if likely.all is None or least is None or _is_decided(least, chosen, hypotheses, required):
             return hypotheses.extend(chosen)
-        said = said.all()
+        likely = likely.all()
 
 
 def _require(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
-    """Return, for each row, the token that must come next: of the prefix, or the end token at the limit; FREE
-    where any token may come. Return None if all rows are free."""
+    """Return the token that must come next in each row: of the prefix, or the end token at the limit; FREE if
+    any token may come. Return None if all rows are free."""
     lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
     if not (lengths < hypotheses.given).any() and not (rules.forced_end and last.any()):
         return None
@@ -153,19 +157,20 @@ def _require(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) 
     return np.repeat(required, hypotheses.totals.shape[1])
 
 
-def log_probabilities(said: Tensor | NextTokens) -> NextTokens:
-    """Return the output of a step, logits or log-probabilities, as log-probabilities."""
-    if isinstance(said, NextTokens):
-        return said
+def log_probabilities(likely: Tensor | NextTokens) -> NextTokens:
+    """Return the log-probabilities of a step; logits are converted by log softmax."""
+    if isinstance(likely, NextTokens):
+        return likely
     with torch.no_grad():
-        return NextTokens(said.float().log_softmax(-1))
+        return NextTokens(likely.float().log_softmax(-1))
 
 
 def _is_decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
-    """Return whether the likeliest tokens are enough: no token that a row left out can be among the chosen
-    ones, or tie with one of them.
+    """Return whether the likeliest tokens were enough: no other token could have been chosen, or have the
+    same sum as a chosen one.
 
-    A row with -inf left no token out, and in a row with a required token the other tokens do not matter.
+    least_R: the lowest log-probability among each row's likeliest tokens; -inf if they are all tokens. In a
+    row with a required token, the other tokens do not matter.
     """
     if required is not None:
         least_R = np.where(required == FREE, least_R, NONE)
@@ -174,10 +179,10 @@ def _is_decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, requ
     return not (close.any() and (left_out[close] > -math.inf).any())
 
 
-def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
-    """Raise an error if a probability is not a number: the search could not go on sensibly, and might never
+def _check(likely: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
+    """Raise an error if a log-probability is NaN or infinite, because the search could then run without
     end."""
-    highest = said.log_p.max(-1) if said.ids is not None else said.log_p.amax(-1).cpu().numpy()
+    highest = likely.log_p.max(-1) if likely.ids is not None else likely.log_p.amax(-1).cpu().numpy()
     if math.isfinite(highest.sum()):
         return
     wrong = ~(np.isfinite(highest).reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
@@ -190,12 +195,13 @@ def _check(said: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]
         )
 
 
-def _keep_to_rules(said: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
-    """Set to -inf, in place, the tokens that the rules and the prefixes exclude at this step."""
-    log_p, ids = said.log_p, said.ids
+def _keep_to_rules(likely: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
+    """Set the log-probability of each token that the rules or the prefix exclude at this step to -inf, in
+    place."""
+    log_p, ids = likely.log_p, likely.ids
     if required is not None:
         forced = (required != FREE).nonzero()[0]
-        kept = log_p[forced, required[forced]] if ids is None else said.required[forced]
+        kept = log_p[forced, required[forced]] if ids is None else likely.required[forced]
     if ids is None:  # otherwise they are not forbidden
         log_p[:, list(rules.forbidden)] = NONE
     if min_length := rules.options.min_length:
@@ -218,7 +224,8 @@ def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]
 
 
 def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:
-    """Return the finished hypotheses first, then the others, each group by score; ties keep their order."""
+    """Return the finished hypotheses by score, then the unfinished ones by score; raise an error if there are
+    none."""
     if not collected:
         raise PellucidError(
             f"sentence {request.number + 1}, step {length}: no allowed next token has a probability above "

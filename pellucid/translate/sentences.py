@@ -1,4 +1,4 @@
-"""Sentences to translate or to score: text or ids, prepared for the model, and cut if they are too long."""
+"""Sentences to translate or to score: prepared from text or ids, and cut if they are too long."""
 
 import re
 import warnings
@@ -16,12 +16,12 @@ START = re.compile(r"\s*(START|<s>)(?=\s)")  # as notes write the start token, b
 
 
 class TruncationWarning(UserWarning):
-    """A text was too long, and its end was left out."""
+    """A text was too long; its end was left out."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of the caller: its ids with the end token, and the target language."""
+    """One text of a call as ids, with the end token, and its target language."""
 
     text: str
     untagged: str  # the text without the >>xx<< that chose its language
@@ -32,8 +32,8 @@ class Sentence:
 
 
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
-    """Read a line of text as a source. If the model has several languages, a leading >>xx<< may choose
-    one."""
+    """Return a line of text as a source sentence. If the model has several languages, the line may begin with
+    >>xx<< to choose one."""
     if not text.strip():
         undecided = to is None and len(vocabulary.target_languages) > 1
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
@@ -46,7 +46,7 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
-    """Read a line of text as a target. An empty line becomes an end token alone."""
+    """Return a line of text as a target sentence. An empty line becomes the end token alone."""
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     text = without_start(text, vocabulary)
@@ -55,8 +55,11 @@ def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 
 def without_start(text: str, vocabulary: Vocabulary) -> str:
-    """Remove a start token, START or <s>, that the text begins with, because the model adds its own. This
-    applies only to vocabularies where a word is one token and where START and <s> are no words."""
+    """Return the text without a start token at its beginning, START or <s> as course notes write it, because
+    the model adds its own.
+
+    Only if words are tokens, and START and <s> are not among them; otherwise the text is unchanged.
+    """
     found = START.match(text) if vocabulary.kind == "word" else None
     if found and vocabulary.unknown_id in vocabulary.source.encode("START"):
         return text[found.end() :]
@@ -66,7 +69,8 @@ def without_start(text: str, vocabulary: Vocabulary) -> str:
 def take_ids(
     ids: Sequence[int], number: int, to: str | None, vocabulary: Vocabulary, longest: int
 ) -> Sentence:
-    """Take a source that the caller has tokenised."""
+    """Return a source sentence made of the caller's ids; raise an error if an id is unknown, or the end token
+    is missing."""
     ids = [int(token) for token in ids]
     text = " ".join(vocabulary.source_tokens(ids))  # raises unless the vocabulary has them
     if ids and ids[-1] != vocabulary.end_id:
@@ -79,13 +83,13 @@ def take_ids(
 
 
 def _shorten(ids: list[int], longest: int) -> tuple[list[int], bool]:
-    """Return at most `longest` ids, with the end token as the last one, and whether some ids were left
-    out."""
+    """Cut ids to at most `longest`, keeping the end token as the last one. Return them, and whether any were
+    left out."""
     return (ids, False) if len(ids) <= longest else ([*ids[: longest - 1], ids[-1]], True)
 
 
 def warn_of_truncation(sentences: Sequence[Sentence], longest: int) -> None:
-    """Warn once about all sentences that were cut."""
+    """Warn about the sentences that were cut, if there are any: one warning for all of them."""
     numbers = [number for number, sentence in enumerate(sentences, start=1) if sentence.truncated]
     if numbers:
         which = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")

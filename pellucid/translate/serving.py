@@ -1,4 +1,4 @@
-"""Choose what decodes a translator's sentences: engines for the CPU or a GPU, or the models in PyTorch."""
+"""Choose what decodes the sentences of a call: engines for the CPU or a GPU, or the models in PyTorch."""
 
 import copy
 import threading
@@ -52,20 +52,22 @@ class Serving:
             self._ready_engines()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the models only; a copy makes new engines."""
+        """Copy and pickle only the models and the precision; a copy makes engines of its own."""
         return Serving, (self._models, self._precision)
 
     @property
     def models(self) -> Sequence[Transformer]:
-        """Return the models, or copies of them in bf16 or fp16 with the present weights."""
+        """Return the models; with precision bf16 or fp16, copies with the present weights in that type."""
         with self._lock:
             self._forget_old_weights()
             return self._rounded_models()
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
-        """Return what decodes the sentences of a call: engines with the present weights; or the models, if a
-        trace, an edit or a hook needs to see their tensors, if the engine cannot decode them, or if it would
-        take too much memory."""
+        """Return what decodes the sentences of a call: usually engines with the present weights.
+
+        The models themselves decode if a trace, an edit or a hook needs their tensors, if no engine can
+        compute them, or if an engine would need too much memory.
+        """
         with self._lock:
             self._forget_old_weights()
             if self._precision == "int8" or self._is_for_engine(call):
@@ -94,7 +96,7 @@ class Serving:
         return needed <= options.memory << 20
 
     def _ready_engines(self) -> Sequence[Decoder]:
-        """Return engines with the present weights, and make them first if needed."""
+        """Return engines with the present weights; make them if there are none yet."""
         if self._precision == "int8" and not self._as_configured:
             raise UsageError(
                 'precision = "int8" decodes the Transformer that the configuration describes, and parts '
@@ -115,7 +117,8 @@ class Serving:
         return self._copies
 
     def _forget_old_weights(self) -> None:
-        """Drop copies and engines with old weights, so that their memory is free before new ones are made."""
+        """If the weights have changed, drop the copies and engines made of the old ones, so that their memory
+        is free before new ones are made."""
         present = [fact for each in self._models for fact in state_of(each)]
         if present != self._made_of:
             self._made_of, self._copies, self._engines = present, (), ()
@@ -124,7 +127,8 @@ class Serving:
 
 
 def round_weights(model: Transformer, dtype: torch.dtype) -> Transformer:
-    """Return the model, or a copy of it in a shorter data type, without hooks."""
+    """Return a copy of the model in this data type, without hooks; the model itself if it already has this
+    type."""
     if next(model.parameters()).dtype == dtype:
         return model
     copied = copy.deepcopy(model).to(dtype)

@@ -56,14 +56,14 @@ class TextTranslator:
 
     @property
     def model(self) -> Transformer:
-        """Return the model that scores and explains, in float32 unless it was loaded in bf16. Raise an error
-        for an ensemble."""
+        """Return the only model, which scores and explains: in float32, unless it was loaded in bf16. Raise
+        an error for an ensemble."""
         return only_one(self._models)
 
     @property
     def serving(self) -> Transformer:
-        """Return the model that translates when PyTorch decodes: `model`, or a copy in bf16. An edit of this
-        model, inside `pellucid.editing`, changes the translations."""
+        """Return the model that translates when no engine is used: `model`, or its copy in bf16 or fp16.
+        Inside `pellucid.editing`, an edit of this model changes the translations."""
         return only_one(self._serving.models)
 
     @property
@@ -152,11 +152,12 @@ class TextTranslator:
         return score_texts(self._models, pairs, self.vocabulary)
 
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
-        """Return the input of the search: the sources, a request for each sentence, rules and options."""
+        """Return the input of the search: the sentences, a request for each one that is not empty, and the
+        rules."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
     def decoders(self, call: Call) -> Sequence[Decoder]:
-        """Return what computes the steps of the search: engines, or the models in PyTorch."""
+        """Return what computes the steps of the search for this call: engines, or the models in PyTorch."""
         return self._serving.decoders(call)
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:

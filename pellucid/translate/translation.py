@@ -1,4 +1,4 @@
-"""The translation of a sentence, and the stable beginning of one that is not finished."""
+"""The translation of a sentence, and the part of an unfinished translation that will not change."""
 
 import re
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ _QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One possible translation of a sentence, without the start token, and with the end token if it is
-    finished."""
+    """One possible translation. Its tokens do not include the start token; they end with the end token if it
+    is finished."""
 
     text: str
     tokens: list[str]
@@ -53,7 +53,8 @@ class Translation:
 def translations_of(
     call: Call, found: Sequence[Sequence[Found]], vocabulary: Vocabulary
 ) -> list[Translation]:
-    """Return a translation for each sentence of the call, made from what the search found."""
+    """Return a translation for each sentence of the call, made from the hypotheses that the search found; an
+    empty one for an empty sentence."""
     of_sentence = {request.number: each for request, each in zip(call.requests, found, strict=True)}
     translations = []
     for number, sentence in enumerate(call.sentences):
@@ -71,12 +72,13 @@ def translations_of(
 
 
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:
-    """Return target ids as one line of text. A byte token can be a line feed, which becomes a space."""
+    """Return the text of target ids in one line: a line feed (some vocabularies have a token for it) becomes
+    a space."""
     return vocabulary.decode_target(ids, to).replace("\n", " ")
 
 
 def stable_beginning(text: str, preparation: str) -> str:
-    """Return the part of an unfinished translation that later tokens cannot change."""
+    """Return the beginning of an unfinished translation that later tokens cannot change."""
     text = text.rstrip("\ufffd")  # a character whose last bytes are missing
     if preparation != "words":
         return text
