@@ -1,11 +1,12 @@
-"""Errors that the user can fix: a message names the place, the value, the reason and the remedy."""
+"""Errors that a user can fix. A message says where the error is, the value, the reason and the remedy."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting in a message: `beam = 0` in Python, `--beam 0` on the command line.
+    """The name of a setting in a message, which every reader sees in his own form: `beam = 0` in Python,
+    `--beam 0` on the command line.
 
     Without a value, only the name is written.
     """
@@ -18,10 +19,10 @@ class Setting:
 
 
 class PellucidError(ValueError):
-    """An error that the user can fix. The command line prints only the message, and exits with `exit_code`.
+    """An error that a user can fix. The command line prints only its message, and exits with `exit_code`.
 
-    With parts, the message is a format: each part replaces a {}. A part that is a Setting is written as each
-    reader types it. Texts from the user may contain braces, so give them as parts.
+    If `parts` are given, each of them replaces a {} in the message; a Setting is written in the reader's
+    form. Text from the user may contain braces, so give it as a part.
     """
 
     exit_code = 1
@@ -32,7 +33,7 @@ class PellucidError(ValueError):
 
 
 class UsageError(PellucidError):
-    """A setting or an argument is wrong."""
+    """A setting or an argument has a wrong value."""
 
     exit_code = 2
 

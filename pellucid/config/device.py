@@ -7,7 +7,8 @@ from pellucid.errors import Setting, UsageError
 
 
 def device_named(device: str | torch.device) -> torch.device:
-    """Return the device with this name, after trying it. "auto" is a GPU if PyTorch sees one."""
+    """Return the torch device of this name; raise an error if it cannot be used. "auto" is a GPU if PyTorch
+    sees one, otherwise the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     remedy, setting = 'Use "auto", "cpu" or "cuda".', Setting("device", device)
@@ -24,5 +25,5 @@ def device_named(device: str | torch.device) -> torch.device:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Return the device of the model's parameters."""
+    """Return the device on which the model's parameters are."""
     return next(model.parameters()).device

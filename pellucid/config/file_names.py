@@ -1,11 +1,11 @@
-"""Names of files without the folders that they are in."""
+"""Short names of files, without folders where possible."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return a name for each file. Folders are part of a name only if two files have the same name."""
+    """Return {path: short name}. Folders are part of the short name only if two files have the same name."""
     parts = {path: Path(path).parts[bool(Path(path).anchor) :] for path in paths}
     names = {}
     for path, own in parts.items():

@@ -7,8 +7,10 @@ LISTED = 20  # names that a message lists
 
 
 def nearest(word: str, known: Iterable[str], n: int = 3, cutoff: float = 0.6) -> list[str]:
-    """Return the known names most similar to a word, best first. cutoff: the least similarity, from 0 to
-    1."""
+    """Return the known names that are similar to a word, the most similar first.
+
+    n: how many at most. cutoff: the smallest similarity, from 0 to 1.
+    """
     return difflib.get_close_matches(str(word), [str(name) for name in known], n=n, cutoff=cutoff)
 
 
@@ -19,7 +21,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def list_known(known: Sequence[str], word: str | None = None) -> str:
-    """Return the known names for a message; if there are many, those most similar to the word, or else the
+    """Return known names as text for a message. If there are many, list those similar to the word, or the
     first ones."""
     if len(known) <= LISTED:
         return ", ".join(known)

@@ -1,4 +1,4 @@
-"""All settings, in sections: frozen dataclasses, checked once."""
+"""All settings, in sections: frozen dataclasses that check their values when they are made."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,14 +14,15 @@ PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellu
 
 
 def as_list(name: str, value: Any) -> Any:
-    """Put a single corpus, ["a.en", "a.de"] or "pairs.tsv", or a single pair of languages, into a list."""
+    """Return a list of corpora or of language pairs; a single one, such as ["a.en", "a.de"], is put into a
+    list."""
     value = [value] if isinstance(value, str) else value
     is_one = isinstance(value, list) and value and all(isinstance(entry, str) for entry in value)
     return [value] if is_one else value
 
 
 def as_corpora(name: str, value: Any) -> Any:
-    """Return a list of corpora; raise an error for a corpus that is neither a pair of files nor a table."""
+    """Return a list of corpora; raise an error unless each is a pair of files or one table."""
     corpora = as_list(name, value)
     for corpus in corpora if isinstance(corpora, list) else ():
         files = corpus if isinstance(corpus, list) else ()
@@ -36,7 +37,7 @@ def as_corpora(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """The parallel text, and which lines are left out."""
+    """Settings of the parallel text: its files, and which lines are left out."""
 
     # each a (source, target) pair of files, or one .tsv; also .gz
     train: tuple[tuple[str, ...], ...] = field(default=(), metadata={"read": as_corpora})
@@ -57,7 +58,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class VocabularyConfig:
-    """How text becomes tokens (SentencePiece)."""
+    """Settings of the vocabulary: how text becomes tokens (SentencePiece)."""
 
     size: int = number(8000, 5, 10_000_000)
     kind: str = choice("unigram", "bpe", "word")
@@ -74,7 +75,7 @@ class VocabularyConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The shape of a Transformer (Vaswani et al. 2017, table 3)."""
+    """Settings of the shape of a Transformer (Vaswani et al. 2017, table 3)."""
 
     vocabulary: int = number(8000, 5, 10_000_000)
     width: int = number(256, 2, 65_536)
@@ -104,7 +105,7 @@ class ModelConfig:
             raise UsageError(f"[model] {mistake}")
 
     def _mistakes(self) -> Iterator[str]:
-        """Yield what is wrong with settings that must agree with each other."""
+        """Yield a message for each setting that contradicts another one."""
         width, heads, smallest = self.width, self.heads, min(self.vocabulary, self.target_size)
         if width % heads:
             share = "each head takes an equal share of the width"
@@ -126,7 +127,7 @@ class ModelConfig:
 
     @property
     def parameters(self) -> int:
-        """Return the number of trained numbers, without those of biases and norms."""
+        """Return the number of parameters, without biases and norms."""
         matrix, feed_forward = self.width * self.width, 2 * self.width * self.hidden
         layers = self.encoder_layers * (4 * matrix + feed_forward)
         layers += self.decoder_layers * (8 * matrix + feed_forward)
@@ -140,7 +141,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How the model is trained."""
+    """Settings of the training."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
     minutes: float | None = number(None, 0.0, 1e7)  # training time after which to stop, even before `steps`
@@ -178,7 +179,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TranslationConfig:
-    """How a trained model translates, if a call gives no other options."""
+    """Settings of translating: the defaults for the options of a call."""
 
     beam: int = number(5, 1, 1000)
     length_penalty: float = number(1.0, 0.0, 10.0)
@@ -192,7 +193,7 @@ class TranslationConfig:
 
 @dataclass(frozen=True)
 class Config:
-    """All settings of a model: data, vocabulary, model, training, translation."""
+    """All settings of a model, in five sections: data, vocabulary, model, training, translation."""
 
     data: DataConfig = field(default_factory=DataConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)

@@ -1,4 +1,4 @@
-"""Declare, convert and check settings: numbers within limits, words from a list, the types of TOML."""
+"""Declare settings with their limits, convert values to their types, and check them."""
 
 import os
 import types
@@ -12,17 +12,17 @@ from pellucid.errors import UsageError
 
 
 def number(default: Any, low: float, high: float) -> Any:
-    """Declare a number, or several, that must lie within [low, high]."""
+    """Declare a setting that is a number, or several, within [low, high]."""
     return field(default=default, metadata={"low": low, "high": high})
 
 
 def choice(default: str, *others: str) -> Any:
-    """Declare a setting that must be one of a few words; the first is the default."""
+    """Declare a setting that is one of a few words; the first word is the default."""
     return field(default=default, metadata={"choices": (default, *others)})
 
 
 def plain(value: Any) -> Any:
-    """Return a value with the types of TOML: paths as text, tuples as lists."""
+    """Return a value as types that TOML has: paths become text, tuples become lists."""
     if isinstance(value, Mapping):
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list):
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 
 
 def check(section: Any) -> None:
-    """Convert every setting of a section to its type, and check its limits."""
+    """Convert every value of a section to its type, and check its limits; raise an error for a wrong one."""
     hints = typing.get_type_hints(type(section))
     for setting in fields(section):
         name, limits = f"[{title(type(section))}] {setting.name}", setting.metadata
@@ -73,7 +73,7 @@ def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
 
 
 def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:
-    """Describe the settings that differ between two sections, with both values; return "" if none differs."""
+    """Describe how two sections differ: each setting with both values; "" if they are equal."""
     pairs = {name: (getattr(ours, name), getattr(theirs, name)) for name in names}
     different = [f"{name} = {one} (there {other})" for name, (one, other) in pairs.items() if one != other]
     return ", ".join(different)

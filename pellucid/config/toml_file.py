@@ -1,4 +1,4 @@
-"""Read a configuration from strict TOML, with its short forms and relative paths, and write it completely."""
+"""Read a configuration from a TOML file, with relative paths and short forms, and write it completely."""
 
 import os
 import tomllib
@@ -22,8 +22,8 @@ PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_fr
 def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
     """Read a configuration from a TOML file.
 
-    overrides: settings that replace the file's, as {"training.steps": 500}. Relative paths in the file start
-    at the file's folder, those in `overrides` at the working folder.
+    overrides: settings that replace those of the file, such as {"training.steps": 500}. Relative paths in the
+    file start at the file's folder, those in `overrides` at the working folder.
     """
     path = Path(path)
     try:
@@ -39,8 +39,8 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a Config, given a Config, a dictionary with the same content as a TOML file, or the path of a
-    file."""
+    """Return a Config. `config` is one already, or a dictionary with the content of a TOML file, or the path
+    of one."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -51,7 +51,7 @@ def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
 
 
 def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) -> None:
-    """Set {"section.key": value, …} in the table of a configuration."""
+    """Set {"section.key": value, …} in the nested dictionaries of a configuration."""
     for dotted, value in overrides.items():
         section, _, key = dotted.partition(".")
         if not key:
@@ -62,7 +62,7 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
 
 
 def each_path(value: Any, change: Callable[[str], str]) -> Any:
-    """Change a path, or each path in a list."""
+    """Return a path, or a (nested) list of paths, after changing each path by this function."""
     if isinstance(value, list | tuple):
         return [each_path(entry, change) for entry in value]
     return change(os.fspath(value)) if isinstance(value, str | os.PathLike) else value
@@ -77,9 +77,10 @@ def _change_paths(config: Config, change: Callable[[str], str]) -> Config:
 
 
 def _take_shape(table: dict[str, Any], folder: Path) -> None:
-    """If a run starts from a model, take missing settings of the shape and the vocabulary from that model.
+    """If the training starts from a model, copy that model's settings of shape and vocabulary where the
+    configuration has none.
 
-    The other settings, and a folder without a model, are checked when the model is loaded.
+    Other settings, and a folder without a model, are checked later, when the model is loaded.
     """
     training = table.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
@@ -98,7 +99,7 @@ def _take_shape(table: dict[str, Any], folder: Path) -> None:
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:
-    """Return a Config, given nested dictionaries; raise an error for an unknown section or key."""
+    """Return a Config made of nested dictionaries; raise an error for an unknown section or setting."""
     sections = typing.get_type_hints(Config)
     for name in table:
         if name not in sections:
@@ -120,7 +121,7 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
 
 
 def without_folders(config: Config) -> Config:
-    """Return the configuration with the names of its files only, to show it to others and to compare it on a
+    """Return the configuration with file names in place of paths, to show it to others, or to compare it on a
     resume."""
     corpora = (*config.data.train, *config.data.validation, config.vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
@@ -128,13 +129,14 @@ def without_folders(config: Config) -> Config:
 
 
 def to_table(config: Config) -> dict[str, Any]:
-    """Return the configuration as nested dictionaries for TOML, without settings that are None."""
+    """Return the configuration as nested dictionaries with types of TOML; settings that are None are left
+    out."""
     sections = asdict(config).items()
     return {name: {key: value for key, value in each.items() if value is not None} for name, each in sections}
 
 
 def to_toml(config: Config) -> str:
-    """Return the complete configuration as TOML text that `read` reads back unchanged."""
+    """Return the complete configuration as TOML text; `read` returns an equal Config from it."""
     return tomli_w.dumps(plain(to_table(config)))  # tomli_w writes lists, not tuples
 
 

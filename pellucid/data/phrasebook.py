@@ -121,7 +121,7 @@ def words() -> dict[str, frozenset[str]]:
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
-    """Return one phrase for each translation direction of these meanings, direction by direction."""
+    """Return the meanings as phrases: one for each direction in which a meaning is translated."""
     return [
         Phrase(source, target, meaning.text(source), meaning.text(target), meaning.kind)
         for source, target in DIRECTIONS

@@ -1,2 +1,2 @@
-"""What lies on the disk: files written completely or not at all, sealed folders, the model folder, the state
-of a run."""
+"""Files on the disk: written completely or not at all, complete folders, the model folder, the state of a
+run."""

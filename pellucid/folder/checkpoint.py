@@ -42,7 +42,7 @@ AGAIN = ".again"  # a new checkpoint of a step that has one, until it replaces t
 
 @dataclass(frozen=True)
 class TrainingState:
-    """Everything that a training run needs to continue as if it had never stopped."""
+    """Everything that a training run needs in order to continue as if it had never stopped."""
 
     step: int
     tensors: dict[str, Tensor]
@@ -57,7 +57,8 @@ def save_model(
     provenance: Mapping[str, Any],
     stored_as: torch.dtype = torch.float32,
 ) -> None:
-    """Save a model in a folder. Until all files are on the disk, the folder keeps the earlier model."""
+    """Save a model in a folder. The folder keeps its earlier model until all files of the new one are on the
+    disk."""
     folder, weights = Path(folder), {name: each.to(stored_as) for name, each in model.state_dict().items()}
     for name, tensor in weights.items():
         if not torch.stack(tensor.aminmax()).isfinite().all():  # which needs no second copy of it
@@ -72,7 +73,7 @@ def save_model(
 
 
 def save_config(folder: Path, config: Config) -> None:
-    """Replace the configuration of a model and seal the folder again; the other files do not change."""
+    """Replace the configuration in a model folder and update its manifest; the other files do not change."""
     _replace_model(folder)
     manifest, files = read_sealed(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
@@ -85,7 +86,8 @@ def save_config(folder: Path, config: Config) -> None:
 def save_state(
     run_folder: str | Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int = 2
 ) -> None:
-    """Write checkpoints/step-N/, then remove all but the last `keep` checkpoints, and any later step."""
+    """Write checkpoints/step-N/. Then delete all but the last `keep` checkpoints, and those of later
+    steps."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealing(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
@@ -100,7 +102,7 @@ def save_state(
 
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
-    """Return the newest complete checkpoint, or None; warn of checkpoints that are damaged."""
+    """Return the newest complete checkpoint, or None if there is none; warn of damaged checkpoints."""
     newest = next(whole_states(run_folder), None)
     if newest is None and newest_step(run_folder) is not None:
         raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start a new run with another --out.")
@@ -108,13 +110,14 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
 
 
 def newest_step(run_folder: str | Path) -> int | None:
-    """Return the step of the newest complete checkpoint, without opening it."""
+    """Return the step of the newest complete checkpoint, or None if there is none; the checkpoint is not
+    opened."""
     steps = _steps(Path(run_folder) / "checkpoints")
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
 
 def whole_states(run: str | Path) -> Iterator[TrainingState]:
-    """Yield the complete checkpoints, newest first; warn of the others."""
+    """Yield the complete checkpoints, newest first; warn of damaged ones."""
     for step, folder in reversed(_steps(Path(run) / "checkpoints").items()):
         if not is_sealed(folder):
             warnings.warn(f"{folder}: this checkpoint was never finished; passed over.", stacklevel=2)
@@ -128,7 +131,7 @@ def whole_states(run: str | Path) -> Iterator[TrainingState]:
 
 
 def is_run(folder: str | Path) -> bool:
-    """Return whether a training run has saved a checkpoint in this folder."""
+    """Return whether this folder contains a checkpoint of a training run."""
     for step in _steps(Path(folder) / "checkpoints").values():
         with suppress(PellucidError):
             read_manifest(step, "training state")
@@ -137,7 +140,8 @@ def is_run(folder: str | Path) -> bool:
 
 
 def recover(run_folder: str | Path) -> None:
-    """Before a run starts, complete a replacement that was interrupted, and remove unfinished files."""
+    """Repair the folder of a run before it starts: complete an interrupted replacement, and remove unfinished
+    files."""
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
@@ -150,7 +154,7 @@ def recover(run_folder: str | Path) -> None:
 
 
 def _replace_state(checkpoints: Path) -> None:
-    """Replace a checkpoint by a newer one of the same step, if the newer one is sealed."""
+    """Replace a checkpoint by a newer one of the same step, if the newer one is complete."""
     again = checkpoints / AGAIN
     if is_sealed(again):
         folder = checkpoints / f"step-{read_manifest(again, 'training state')['step']}"
@@ -161,8 +165,8 @@ def _replace_state(checkpoints: Path) -> None:
 
 
 def _replace_model(folder: Path) -> None:
-    """Replace the model by the one in `.new/`, if that one is sealed. After an interruption, `recover`
-    repeats this."""
+    """Replace the model by the one in `.new/`, if that one is complete. `recover` repeats this after an
+    interruption."""
     new = folder / ".new"
     if not is_sealed(new):
         return
@@ -179,7 +183,8 @@ def _replace_model(folder: Path) -> None:
 
 
 def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
-    """Read the tensors of a safetensors file."""
+    """Read the tensors of a safetensors file, given its bytes; raise an error that names `path` if it is
+    damaged."""
     try:
         return safetensors.torch.load(content)
     except SafetensorError as error:
@@ -195,6 +200,6 @@ def _write(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _steps(checkpoints: Path) -> dict[int, Path]:
-    """Return the folders step-N by N, smallest first, finished or not."""
+    """Return the folders step-N by their number N, smallest first, whether complete or not."""
     numbers = {path.name[5:]: path for path in checkpoints.glob("step-*") if path.name[5:].isdecimal()}
     return {int(n): numbers[n] for n in sorted(numbers, key=int) if n == str(int(n))}

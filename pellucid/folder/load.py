@@ -23,7 +23,8 @@ from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 
 class Loaded(NamedTuple):
-    """The checked content of a model folder; the manifest says where the model comes from."""
+    """The content of a model folder, with all hashes checked; its manifest says where the model comes
+    from."""
 
     model: Transformer
     vocabulary: Vocabulary
@@ -32,10 +33,10 @@ class Loaded(NamedTuple):
 
 
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
-    """Load a model that is ready to translate, from a model folder or from a checkpoint inside its run.
+    """Load a model to translate with, from a model folder or from a checkpoint of a training run.
 
-    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N; its vocabulary is read from
-    last/.
+    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N in the run's folder; its
+    vocabulary is read from last/.
     """
     folder = Path(folder)
     if (folder / STATE).is_file():
@@ -55,7 +56,8 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
 
 
 def without_weights(config: ModelConfig) -> Transformer:
-    """Return a model of this shape on the meta device; its weights must be loaded afterwards."""
+    """Return a model of this configuration on PyTorch's meta device, where it has shapes but no weights; they
+    must be loaded afterwards."""
     with torch.device("meta"), _ShapesOnly():
         return Transformer(config)
 
@@ -73,13 +75,13 @@ def _load_step(folder: Path, device: str | torch.device) -> Loaded:
 
 
 def load_config(folder: Path) -> Config:
-    """Load the configuration of a model folder, after checking all hashes."""
+    """Return the configuration of a model folder; raise an error if any hash in the folder is wrong."""
     return _config(folder, _read_model(folder)[1])
 
 
 def _refuse_without_validation(run_folder: Path) -> None:
-    """If this is the folder of a training run that has not chosen a model yet, raise an error that names
-    last/."""
+    """Raise an error that names last/ if this folder belongs to a training run that has not chosen a best
+    model yet."""
     last = run_folder / "last"
     # In this order, because a trainer may seal its first model and move it into place meanwhile.
     if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):
@@ -92,8 +94,8 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read a model's files, even while a training replaces them: as long as `.new/` is sealed, it is the
-    model."""
+    """Return the manifest and the files of a model, even while a training replaces them: if `.new/` is
+    complete, it is the model."""
     for place in (folder / ".new", folder, folder / ".new"):
         if is_sealed(place):
             with suppress(PellucidError):  # it may have been replaced meanwhile
@@ -110,7 +112,8 @@ def _config(folder: Path, files: Mapping[str, bytes]) -> Config:
 
 
 class _ShapesOnly(TorchFunctionMode):
-    """Skips the random numbers of a new model, which take most of a second even on the meta device."""
+    """A mode of torch that skips the random initialisation of a new model, which takes most of a second even
+    on the meta device."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

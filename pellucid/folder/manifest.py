@@ -1,5 +1,5 @@
-"""A sealed folder is complete or does not count: its manifest, with the SHA-256 of each file, is written
-last.
+"""The manifest of a folder: it has the SHA-256 of each file and is written last, so a folder with a manifest
+is complete ("sealed").
 
 If the process is killed or the power fails, folders that were sealed before are still complete.
 """
@@ -24,7 +24,8 @@ UNSEALED = ".manifest"  # its name until everything is on the disk
 
 @contextmanager
 def sealing(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
-    """Make a new folder for files. When the block ends, seal the folder; after an error, remove it."""
+    """Make a new folder and yield it. When the block ends, write the manifest; after an error, remove the
+    folder."""
     with writing(folder):
         folder.parent.mkdir(exist_ok=True)
         remove(folder)
@@ -53,13 +54,13 @@ def _seal(folder: Path, kind: str, about: Mapping[str, Any]) -> None:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Return whether the folder is complete."""
+    """Return whether a folder has a manifest, and so is complete."""
     return (folder / MANIFEST).exists()
 
 
 def read_sealed(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read the manifest and all files that it lists; raise an error if a hash is wrong or a needed file is
-    missing."""
+    """Return the manifest of a folder and all files that it lists; raise an error if a hash is wrong or a
+    needed file is missing."""
     manifest, files = read_manifest(folder, kind), {}
     for name in dict.fromkeys((*needed, *manifest["files"])):
         path, expected = folder / name, manifest["files"].get(name)
@@ -74,7 +75,8 @@ def read_sealed(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[st
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
-    """Read the manifest of a folder of this kind; raise an error if the manifest's own hash is wrong."""
+    """Return the manifest of a folder; raise an error if it is missing, of another kind, or has a wrong
+    hash."""
     path = folder / MANIFEST
     try:
         table = json.loads(path.read_bytes())
@@ -97,14 +99,14 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def holds_only(folder: Path, names: Sequence[str]) -> bool:
-    """Return whether an unfinished folder contains only files of Pellucid."""
+    """Return whether a folder contains no other files than these of Pellucid, finished or not."""
     ours = (*names, UNSEALED)
     # safetensors first writes to a name that begins with .tmp
     return all(path.name in ours or path.name.startswith(".tmp") for path in folder.iterdir())
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder, the manifest first, so that a folder that is half removed does not look complete."""
+    """Remove a folder, its manifest first, so that a half-removed folder does not look complete."""
     if folder.exists():
         (folder / MANIFEST).unlink(missing_ok=True)
         to_disk(folder)
@@ -112,7 +114,7 @@ def remove(folder: Path) -> None:
 
 
 def jsonable(value: Any) -> Any:
-    """Return a value with "inf", "-inf" and "nan" as text, because JSON has no such numbers."""
+    """Return a copy of a value in which inf, -inf and nan are text, because JSON has no such numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
@@ -129,11 +131,11 @@ def _compare(path: Path, found: str, expected: str) -> None:
 
 
 def _sha256_of_file(path: Path) -> str:
-    """Hash a file piece by piece, because a model's weights can be as large as the free memory."""
+    """Return the hash of a file, read piece by piece, because it may be larger than the free memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sha256_of(table: Mapping[str, Any]) -> str:
-    """Hash the content of a table, independent of its layout."""
+    """Return the hash of a table's content, whatever the layout of its file."""
     return hashlib.sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()

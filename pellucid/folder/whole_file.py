@@ -19,7 +19,8 @@ ELSEWHERE = "Choose another place."
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, and rename it when it is complete; until then an older file stays.
+    """Write a file under a temporary name, and rename it when it is complete. Until then, an older file
+    stays.
 
     A pipe, a device or /dev/stdout is written to directly, and never replaced.
     """
@@ -51,7 +52,7 @@ def write(path: Any, content: bytes) -> None:
 
 
 def place(path: Any) -> Path:
-    """Return the path of a file to write. Raise an error now, before anything is computed, if the file cannot
+    """Return the path of a file to write later. Raise an error now, before anything is computed, if it cannot
     be written."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path) or "\0" in str(path):
         raise UsageError(f'path = {path!r:.60} is not the name of a file. Give one, such as "page.html".')
@@ -64,7 +65,7 @@ def place(path: Any) -> Path:
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
-    """Raise an error if one of these files exists and Pellucid did not write it."""
+    """Raise an error if one of these files exists but was not written by Pellucid."""
     for path in filter(os.path.lexists, paths):
         beginning = b""
         if path.is_file():
@@ -78,8 +79,8 @@ def refuse_foreign(paths: Iterable[Path]) -> None:
 
 
 def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder, which is made if needed. If one of them exists with other content, write
-    none."""
+    """Write files into a folder, which is made if needed. If a file with one of the names has other content,
+    raise an error and write none."""
     missing = {name: content for name, content in contents.items() if not _is_there(folder / name, content)}
     with making(folder), writing(folder):
         for name, content in missing.items():
@@ -87,7 +88,7 @@ def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _is_there(path: Path, content: bytes) -> bool:
-    """Return whether the file exists with this content; raise an error if the name is taken by anything
+    """Return whether a file with exactly this content exists; raise an error if the name belongs to anything
     else."""
     if not os.path.lexists(path):
         return False
@@ -102,7 +103,7 @@ def _is_there(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def making(folder: Path) -> Iterator[None]:
-    """Make a folder and the folders above it; if the block fails, remove the new folders that are still
+    """Make a folder and its parents. If the block fails, remove those of them that are new and still
     empty."""
     made = list(itertools.takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
     with writing(folder):
@@ -120,7 +121,8 @@ def making(folder: Path) -> Iterator[None]:
 def writing(
     path: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
 ) -> Iterator[None]:
-    """Raise system errors as errors of Pellucid that name the folder or file that could not be written."""
+    """Turn an error of the operating system inside the block into a PellucidError that names the folder or
+    file."""
     try:
         yield
     except OSError as error:
@@ -128,7 +130,7 @@ def writing(
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a file; the copy gets its name when it is complete."""
+    """Copy a file. The copy has a temporary name until it is complete."""
     part = source.with_name(".part")
     shutil.copyfile(source, part)
     to_disk(part)
@@ -136,8 +138,8 @@ def copy(source: Path, target: Path) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Flush a file or a folder (the names in it) to the disk. Windows cannot flush folders and does not need
-    it."""
+    """Flush a file, or the names in a folder, to the disk. On Windows, a folder needs no flush, and nothing
+    is done."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

@@ -37,7 +37,7 @@ from pellucid.translate.text_translator import TextTranslator
 
 @dataclass(frozen=True)
 class Stage:
-    """The word's two vectors after one part of the encoder."""
+    """The word's vectors in both sentences, compared at one point of the encoder."""
 
     name: str  # of the tensor
     title: str  # the step that the tensor comes after
@@ -51,7 +51,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Mover:
-    """A word, and its share in the change of an attention's output at the compared word."""
+    """A word, and what it contributed to the change of an attention's output at the compared word."""
 
     word: str
     sentences: str  # which of them contain it: "both", "first" or "second"
@@ -60,13 +60,14 @@ class Mover:
 
     @property
     def share(self) -> float:
-        """Return the word's share, summed over the heads."""
+        """Return the word's share of the change, summed over the heads."""
         return sum(self.shares)
 
 
 @dataclass(frozen=True)
 class LayerChange:
-    """How the output of a layer's self-attention, at the compared word, differs between the two sentences."""
+    """How the output of one layer's self-attention at the compared word differs between the two sentences,
+    and because of which words."""
 
     attention: str  # its path
     distance: float  # the length of the change
@@ -75,7 +76,7 @@ class LayerChange:
 
 @dataclass(frozen=True)
 class Rendering:
-    """The translation of a sentence, and the target words that translate the compared word."""
+    """The translation of a sentence, and which of its words translate the compared word."""
 
     text: str
     words: list[str]  # the target words that are aligned with the word
@@ -83,8 +84,8 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Comparison(Viewed):
-    """A word in two sentences: its vectors after each part of the encoder, the contributions that made them
-    differ, and the two translations."""
+    """A word in two sentences: its vectors at each point of the encoder, the words that made them differ, and
+    both translations."""
 
     first: Occurrence
     second: Occurrence
@@ -100,18 +101,19 @@ class Comparison(Viewed):
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass of the encoder over a sentence, and the positions of the word."""
+    """One recorded pass of the encoder over a sentence, and the positions of the compared word in it."""
 
     seen: Trace
     occurrence: Occurrence
 
     def vector(self, name: str) -> Tensor:
-        """Return the word's vector D in this tensor; for a word of several tokens, their mean."""
+        """Return the compared word's vector D in this tensor; if the word has several tokens, the mean of
+        theirs."""
         return self.seen[name].tensor[0, list(self.occurrence.places)].double().mean(0)
 
 
 def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | None = None) -> Comparison:
-    """Compare a word in two sentences, which must each contain it once."""
+    """Compare a word in two sentences. Each must contain it once, otherwise raise an error."""
     first = find(word, a, to, translator.vocabulary, "first")
     second = find(word, b, to, translator.vocabulary, "second")
     model = in_float32(translator.model)
@@ -125,7 +127,8 @@ def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | Non
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
-    """Return the names and titles of the tensors that hold the word's vector, in order."""
+    """Return the name and the title of each tensor that holds the compared word's vector, in order of
+    computation."""
     stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
     for number in range(len(model.encoder.layers)):
         stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))
@@ -161,7 +164,8 @@ def _share(part: Tensor, change: Tensor) -> float:
 
 
 def layer_change(path: str, model: Transformer, first: Pass, second: Pass) -> LayerChange:
-    """Measure how the attention's output changes from the first sentence to the second."""
+    """Measure how an attention's output at the compared word changes from the first sentence to the second,
+    and what each word contributes."""
     change = second.vector(f"{path}.output") - first.vector(f"{path}.output")
     before, after = (contributions(path, model, each) for each in (first, second))
     nothing = torch.zeros(model.config.heads, len(change), dtype=torch.float64)
@@ -197,7 +201,8 @@ def contributions(path: str, model: Transformer, read: Pass) -> dict[tuple[str, 
 
 
 def _rendering(reading: Reading, occurrence: Occurrence) -> Rendering:
-    """Return a translation, and the target words that looked most at the compared word."""
+    """Return the translation of a sentence, and the target words whose largest attention weight is on the
+    compared word."""
     aligned = align(reading)
     own = [link.target for link in aligned.links if link.source == occurrence.number]
     return Rendering(reading.translation.text, [aligned.target_words[target] for target in own])

@@ -28,7 +28,7 @@ ROUNDING = 1e-6  # of the largest logit: smaller changes are no leak
 
 @dataclass(frozen=True)
 class Leak:
-    """A prediction that depends on a token after it."""
+    """A prediction that depends on a later target token."""
 
     position: int  # of the prediction, counted from 0
     depends_on: int  # the position of the token
@@ -42,7 +42,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class LeakReport(Viewed):
-    """The leaks by position; none if every prediction depends only on the tokens before it."""
+    """All leaks that were found, by position; none if every prediction depends only on earlier tokens."""
 
     leaks: list[Leak]
     tried: list[str]  # what was tried, a line for each mode
@@ -55,12 +55,12 @@ class LeakReport(Viewed):
 def find_leak(
     model: nn.Module | Predict, *, source: Ids | None = None, target: Ids | None = None
 ) -> LeakReport:
-    """Report which predictions depend on later tokens, in evaluation mode and in training mode.
+    """Find predictions that depend on later target tokens, in evaluation mode and in training mode.
 
-    model: (source B M, source_mask B M, target B L) -> logits B L V, a Transformer of Pellucid or any other.
-    The target is what the decoder reads: row i may depend on target[:, : i + 1] only. A function that is no
-    module is tested once.
-    source, target: ids B M and ids B L, without padding. Default: random ids.
+    model: a function (source B M, source_mask B M, target B L) -> logits B L V, such as a Transformer of
+    Pellucid. The target is what the decoder reads, so row i may depend on target[:, : i + 1] only. A function
+    that is not a torch module is tested once, because it has no modes.
+    source, target: ids B M and ids B L, without padding; by default random ids.
     """
     probe = Probe(model, source, target)
     leaks: dict[tuple[int, int], Leak] = {}
@@ -80,7 +80,7 @@ def find_leak(
 
 
 class Probe:
-    """The model and the sentences to test it with: the caller's ids, or random ids in place of None."""
+    """A model and the sentences to test it with: the caller's ids, or random ones."""
 
     def __init__(self, call: nn.Module | Predict, source: Ids | None, target: Ids | None) -> None:
         self.call = call
@@ -110,8 +110,8 @@ class Probe:
         return torch.randint(low, high, (rows, length), generator=random).to(self.device)
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
-        """Run one pass with the random numbers of this seed: B L -> logits B L V. Afterwards, restore the
-        random generators and the module's buffers, for example running means."""
+        """Run one pass with random numbers of this seed: target B L -> logits B L V. Afterwards, the random
+        generators and the module's buffers (such as running means) are as before."""
         buffers = [(buffer, buffer.clone()) for buffer in self.module.buffers()]
         cuda = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
         with torch.random.fork_rng(cuda):
@@ -133,8 +133,8 @@ class Probe:
         return logits.detach()
 
     def limit(self, mode: str) -> float:
-        """Return the largest change that counts as rounding; raise an error if two equal passes differ by
-        more."""
+        """Return the largest change of a logit that counts as rounding; raise an error if two equal passes
+        differ by more."""
         plain = self.logits(self.target)
         limit = ROUNDING * float(plain[plain.isfinite()].abs().max())
         if (chance := max(_differences(plain, self.logits(self.target)))) > limit:
@@ -145,8 +145,8 @@ class Probe:
         return limit
 
     def changes(self) -> Iterator[tuple[int, int, float]]:
-        """Replace the tokens one position at a time; yield each earlier position, the replaced position, and
-        the largest change of the logits."""
+        """Replace the tokens at one position after the other. Yield each earlier position, the replaced
+        position, and the largest change of the logits at the earlier one."""
         for place in range(1, self.target.shape[1]):
             # Other random numbers at each place: a leak may come and go by chance.
             before = self.logits(self.target, seed=place)
@@ -155,8 +155,8 @@ class Probe:
             yield from ((position, place, largest[position]) for position in range(place))
 
     def replace(self, place: int) -> Iterator[Tensor]:
-        """Yield the target with other tokens at `place` in all sentences: random ids, padding, the end
-        token."""
+        """Yield copies of the target that have other tokens at position `place` in all sentences: random ids,
+        padding, the end token."""
         random = torch.Generator().manual_seed(place)
         steps = torch.randperm(self.vocabulary - 1, generator=random)[:REPLACEMENTS] + 1
         token = self.target[:, place]
@@ -170,8 +170,8 @@ class Probe:
 
 @contextmanager
 def steady(module: nn.Module, training: bool) -> Iterator[None]:
-    """Put the module into training mode (with gradients) or evaluation mode; afterwards restore the mode of
-    each part."""
+    """Keep a module in training mode (with gradients) or in evaluation mode until the block ends; then
+    restore the mode of each submodule."""
     modes = [(part, part.training) for part in module.modules()]
     try:
         module.train(training)
@@ -183,6 +183,7 @@ def steady(module: nn.Module, training: bool) -> Iterator[None]:
 
 
 def _differences(before: Tensor, after: Tensor) -> list[float]:
-    """Return the largest absolute change at each position, L. Equal infinities count as no change."""
+    """Return the largest absolute change of a logit at each position, L. Equal infinities count as no
+    change."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()

@@ -10,7 +10,7 @@ from pellucid.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word of a source sentence."""
+    """A word at one place of a source sentence, with the positions of its tokens."""
 
     word: str  # as the sentence spells it
     text: str  # the sentence
@@ -22,7 +22,8 @@ class Occurrence:
 
 
 def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str) -> Occurrence:
-    """Find the word in the sentence, without regard to capitals and to punctuation around it."""
+    """Find a word in a sentence, ignoring case and punctuation around it; raise an error unless it is there
+    once."""
     wanted, ids = bare(word), list(source_of(text, to, vocabulary).ids)
     tokens = vocabulary.source_tokens(ids)
     words = words_of(ids, tokens, vocabulary)
@@ -45,7 +46,7 @@ def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str
 
 
 def bare(text: str) -> str:
-    """Remove capitals, and spaces and punctuation at both ends."""
+    """Return a text in lower case, without spaces and punctuation at both ends."""
     text = unicodedata.normalize("NFC", text).casefold()
     marks = [letter for letter in text if letter.isspace() or unicodedata.category(letter).startswith("P")]
     return text.strip("".join(marks))

@@ -1,1 +1,2 @@
-"""What a pass computes, recorded by name: traces, edits, gradients, the first number that is not finite."""
+"""Record the tensors of a pass by name, change them, compute their gradients, and find the first one that is
+not finite."""

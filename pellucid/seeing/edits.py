@@ -1,7 +1,7 @@
-"""Edits of a pass, for `trace(edits=…)` and `pellucid.editing` (both in trace.py): silence a head, patch or
-rewrite a tensor, lift the causal mask, leave out the scale or a residual.
+"""Edits that change the tensors of a pass, for `trace(edits=…)` and `pellucid.editing` (both in trace.py):
+silence a head, patch or rewrite a tensor, lift the causal mask, leave out the scale or a residual connection.
 
-Each function returns {name or glob: edit}; `together` joins several. A part is a path, such as
+Each function returns {name or glob: edit}; `together` joins several. `part` is the path of a module, such as
 "decoder.layers.0.self_attention", or a glob, such as "decoder.layers.*.self_attention".
 """
 
@@ -31,7 +31,7 @@ ADDED = {
 
 
 def silence(part: str, head: Heads, how: str = "zero") -> Edits:
-    """Remove what one or several heads of an attention contribute.
+    """Remove the contribution of one or several heads of an attention.
 
     "zero": the head's context is 0. "uniform": its weights are equal over all keys that it may look at.
     "mean": its context is, at each position, the mean over all positions of the sentence, later ones too;
@@ -85,8 +85,10 @@ def without_scale(part: str) -> Edits:
 
 
 def without_residual(part: str) -> Edits:
-    """Continue with Sublayer(x) alone instead of x + Sublayer(x), without its dropout. part: the Add & Norm,
-    such as "decoder.layers.0.residual_2"."""
+    """Leave out a residual connection: the output is Sublayer(x) instead of x + Sublayer(x), without dropout.
+
+    part: an Add & Norm, such as "decoder.layers.0.residual_2".
+    """
     layer, _, number = part.rpartition(".residual_")
     sublayer = ADDED.get(part.partition(".")[0], {}).get(number)
     if sublayer is None:
@@ -103,8 +105,8 @@ def without_residual(part: str) -> Edits:
 
 
 def patch(trace: Mapping[str, Any], *names: str) -> Edits:
-    """Replace tensors, by names or globs, with those of another run, which must have the same shapes: a
-    trace, or the arrays of `to_npz`, as `numpy.load` reads them."""
+    """Replace tensors by those of another run with the same shapes. The replacements are a trace, or a
+    dictionary of arrays such as `numpy.load` returns for a file of `to_npz`."""
     if not names:
         raise UsageError("patch: no name is given. Name tensors of the trace, such as decoder.embedded.")
     edits: Edits = {}
@@ -116,8 +118,8 @@ def patch(trace: Mapping[str, Any], *names: str) -> Edits:
 
 
 def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
-    """Replace a tensor, or the part of it that `at` selects axis by axis, with these numbers or with one
-    number.
+    """Replace a tensor by these numbers, or by one number everywhere. With `at`, replace only the cells with
+    these indices, one entry for each axis.
 
     `rewrite("decoder.layers.0.cross_attention.weights", [0, 1, 0], at=(0, 2, 1))` makes position 1 of head 2
     in sentence 0 look at the second word alone.
@@ -134,7 +136,8 @@ def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
 
 
 def together(*edits: Mapping[str, Edit]) -> Edits:
-    """Join several edits. If two change the same tensor, the second one gets the result of the first.
+    """Join several edits. If two of them change the same tensor, the second is applied to the result of the
+    first.
 
     {**first, **second} would keep only the second one.
     """
@@ -150,7 +153,7 @@ def _in_turn(first: Edit, second: Edit) -> Edit:
 
 
 class _Kept(threading.local):
-    """A tensor of this pass that a later edit needs; each thread has its own."""
+    """A tensor of the present pass that a later edit reads; each thread has its own."""
 
     tensor: Tensor
 
@@ -166,7 +169,7 @@ def _always(recorded: Any) -> Edit:
 
 
 def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
-    """Return which positions are tokens, B L: a token may look at itself."""
+    """Return a mask B L that is True at tokens and False at padding: only a token may look at itself."""
     sentences, _, queries, keys = self_mask_BHLM.shape
     if queries != keys or context_BHLU.shape[::2] != (sentences, queries):
         raise UsageError(
@@ -177,6 +180,6 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
 
 
 def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
-    """Return a tensor B H … with these heads taken from `changed`."""
+    """Return the tensor B H … with these heads replaced by those of `changed`."""
     tensor[:, heads] = changed[:, heads]
     return tensor

@@ -1,4 +1,4 @@
-"""Gradients by name: how much a number changes with each value of each tensor of a pass."""
+"""Gradients by name: how a number, such as a loss, depends on each tensor of a pass."""
 
 import torch
 from torch import Tensor
@@ -8,10 +8,11 @@ from pellucid.seeing.trace import Trace
 
 
 def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
-    """Return the derivative of one number, such as a loss, with respect to each tensor of a trace with
-    gradients=True.
+    """Return the derivative of one number, such as a loss, with respect to each tensor of a trace, by name.
+    The trace must be made with gradients=True.
 
-    It is 0 for a tensor without influence. Masks and positions, which are not learned, are left out.
+    The derivative is 0 for a tensor without influence. Masks and positions, which are not learned, are left
+    out.
     """
     wanted = {name: record.tensor for name, record in trace.items() if record.tensor.requires_grad}
     if not wanted:

@@ -15,7 +15,7 @@ MASKED = ("mask", "masked_scores")  # here -inf is meant: a key that may not be 
 
 @dataclass
 class Finding:
-    """The result of `find_nonfinite` so far."""
+    """What `find_nonfinite` has found so far; empty until a tensor has NaN or infinity."""
 
     first: str = ""  # the name of the first tensor that holds NaN or infinity
     what: str = ""  # the first such number, its place, and how many there are
@@ -32,8 +32,8 @@ class Finding:
 
 @contextmanager
 def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iterator[Finding]:
-    """Watch every pass of the model in this thread, inside the `with`, and find the first tensor with NaN or
-    infinity, except -inf in a mask: `with find_nonfinite(model) as found: …`, then print(found)."""
+    """Watch every pass of the model in this thread until the block ends, and find the first tensor with NaN
+    or infinity (-inf in a mask is allowed): `with find_nonfinite(model) as found: …`, then print(found)."""
     finding = Finding()
 
     def see(record: Record) -> None:
@@ -55,7 +55,7 @@ def find_nonfinite(model: nn.Module, vocabulary: Labeller | None = None) -> Iter
 
 
 def _describe(record: Record, wrong: Tensor) -> str:
-    """Describe the first wrong number, and its place."""
+    """Return text with the first wrong number, where it is, and how many there are."""
     index = tuple(wrong.nonzero()[0].tolist())
     at = dict(zip(record.axes, index, strict=True))
     words = {axis: f" ({record.labels(axis, at.get('B', 0))[at[axis]]})" for axis in at if axis in "LM"}

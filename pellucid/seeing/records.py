@@ -1,4 +1,4 @@
-"""Records: tensors of a pass by name, with the meaning of their axes and the tokens along them."""
+"""Records: the tensors of a pass, each with its name, the meaning of its axes, and the tokens along them."""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping
@@ -45,12 +45,12 @@ class Record(Viewed):
 
     @property
     def sides(self) -> str:
-        """Return the axes of its matrices: rows and columns, or rows alone."""
+        """Return the letters of its matrices: rows and columns ("LM"), or rows alone if it is a vector."""
         return self.axes.lstrip("BH")
 
     @property
     def matrices(self) -> Tensor:
-        """Return the matrices of the first sentence, H × rows × columns; a vector is a single column."""
+        """Return the matrices of the first sentence, H × rows × columns. A vector is one column."""
         first = self.tensor.detach().cpu()
         first = first[0] if self.axes.startswith("B") else first
         heads = first if "H" in self.axes else first[None]
@@ -58,23 +58,23 @@ class Record(Viewed):
 
     @property
     def is_shares(self) -> bool:
-        """Tell whether each row sums to 1: weights or probabilities."""
+        """Tell whether each row consists of shares that sum to 1: attention weights or probabilities."""
         return self.name.rpartition(".")[2] in ("weights", "probabilities")
 
     def show(self, head: int | None = None) -> None:
-        """Print its matrix with the tokens of rows and columns, for each head or for one."""
+        """Print the matrix of each head, or of one, with the tokens of its rows and columns."""
         print_lines(lines(self, columns_of_terminal(), head=head))
 
 
 class UnknownTensor(UsageError, KeyError):
-    """A name or glob that no tensor of a trace has."""
+    """The error for a name or glob that matches no tensor of a trace."""
 
     # That of KeyError would put the message in quotation marks.
     __str__ = Exception.__str__
 
 
 class Records(dict[str, Record]):
-    """Records by name, in the order of computation; a missing name raises UnknownTensor."""
+    """A mapping from names to records, in the order of computation; an unknown name raises UnknownTensor."""
 
     def __missing__(self, name: str) -> Record:
         raise UnknownTensor(no_such_name(name, self))
@@ -98,7 +98,7 @@ def find_names(glob: str, known: Collection[str]) -> list[str]:
 
 
 def check_found(setting: str, globs: Iterable[str], known: Collection[str]) -> None:
-    """Raise an error for the first glob of a setting that matches no known name."""
+    """Raise an error if a glob of this setting matches none of the known names."""
     for glob in globs:
         if not fnmatch.filter(known, glob):
             raise UsageError(f"{setting}: {no_such_name(glob, known)}")
@@ -116,12 +116,13 @@ def no_such_name(name: str, known: Any) -> str:
 
 
 def stack_of(name: str, axis: str) -> str:
-    """Return the stack whose tokens a tensor has along L or M: "encoder" (the source) or "decoder"."""
+    """Return whose tokens a tensor has along its axis L or M: "encoder" (the source) or "decoder" (the
+    target)."""
     reads_source = name.startswith("encoder.") or (axis == "M" and ".cross_attention." in name)
     return "encoder" if reads_source else "decoder"
 
 
 def attentions(names: Iterable[str], kind: str = "") -> list[str]:
-    """Return the paths of the attentions in a trace, in order: all, or one kind ("self", "cross")."""
+    """Return the paths of the attentions in a trace, in order: all, or of one kind ("self" or "cross")."""
     ending = f"{kind}_attention.weights"
     return [name.removesuffix(".weights") for name in names if name.endswith(ending)]

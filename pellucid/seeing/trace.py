@@ -1,4 +1,4 @@
-"""A trace: the tensors of one forward pass, recorded by name, with edits."""
+"""Trace one forward pass: record its tensors by name, and apply edits to them."""
 
 import dataclasses
 import fnmatch
@@ -21,7 +21,7 @@ Edit = Callable[[Tensor], Tensor]
 
 
 class Labeller(Protocol):
-    """An object that turns ids into tokens, such as a Vocabulary."""
+    """The interface of an object that turns ids into tokens, such as a Vocabulary."""
 
     def source_tokens(self, ids: list[int]) -> list[str]: ...
     def target_tokens(self, ids: list[int]) -> list[str]: ...
@@ -38,7 +38,8 @@ class Trace(Records, Viewed):
         self._sizes: dict[tuple[str, str], int] = {}
 
     def see(self, record: Record) -> None:
-        """Check the axes of a tensor and record it."""
+        """Record a tensor; raise an error if its name was seen before, or if its axes do not fit its
+        shape."""
         name, tensor = record.name, record.tensor
         if name in self._shown:
             raise UsageError(
@@ -81,8 +82,10 @@ class Trace(Records, Viewed):
 def watching_records(
     model: nn.Module, vocabulary: Labeller | None, edits: Mapping[str, Edit], see: Callable[[Record], None]
 ) -> Iterator[Collection[str]]:
-    """Apply edits, and call `see` with a record of each tensor after its edits, with the tokens that the
-    tensor's stack reads. Yield the names of all tensors; raise an error if no pass ran inside the `with`."""
+    """Call `see` with a record of each tensor until the block ends, after applying the edits of its name.
+
+    Yield the names of all tensors. Raise an error if no pass ran inside the block.
+    """
     tokens: dict[str, list[list[str]]] = {}  # that the "encoder" and the "decoder" are reading
     names: dict[str, None] = {}  # in the order of computation
 
@@ -118,8 +121,8 @@ def watching_records(
 
 
 def _edit(name: str, tensor: Tensor, edits: Mapping[str, Edit]) -> Tensor:
-    """Return the tensor after all edits with its name. An edit must not change the shape; the data type is
-    kept."""
+    """Return the tensor after all edits whose name or glob matches its name. Raise an error if an edit
+    changes the shape; the data type is kept."""
     for pattern, edit in edits.items():
         if fnmatch.fnmatchcase(name, pattern):
             changed = edit(tensor.clone())  # an edit may write into it, and the original may be shared
@@ -142,11 +145,11 @@ def trace(
     vocabulary: Labeller | None = None,
     most_bytes: float = RECORDED_AT_MOST,
 ) -> Iterator[Trace]:
-    """Record one forward pass of this model inside the `with`.
+    """Record the forward pass of this model that runs inside the `with` block.
 
-    only: a glob of names, or several. edits: {name or glob: tensor -> tensor}, applied in this pass.
-    gradients: keep the graph. vocabulary: gives the labels of the tokens. most_bytes: raise an error for a
-    larger trace, before it fills the memory.
+    only: the tensors to record, a glob of names or several. edits: {name or glob: function from tensor to
+    tensor}, applied in this pass. gradients: keep the autograd graph. vocabulary: gives the labels of the
+    tokens. most_bytes: raise an error for a larger trace, before it fills the memory.
     """
     if not only:
         raise UsageError(

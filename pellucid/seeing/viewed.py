@@ -1,4 +1,4 @@
-"""The registry of views. A view registers for the type of data that it shows, so that data never imports a
+"""The registry of views: a view registers for the type of data that it shows, so that data never imports a
 view."""
 
 import functools
@@ -10,30 +10,30 @@ from typing import Any
 
 @functools.singledispatch
 def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
-    """Return data as lines of text, at most `width` cells each."""
+    """Return what this data's view shows, as lines of text that are at most `width` cells wide."""
     raise TypeError(f"no view as text is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch
 def html(shown: Any) -> str:
-    """Return data as HTML for a notebook."""
+    """Return what this data's view shows, as HTML for a notebook."""
     raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
 
 
 @functools.singledispatch
 def page(shown: Any, **options: Any) -> str:
-    """Return data as an HTML page, complete in one file."""
+    """Return the page of this data: complete HTML in one file."""
     raise TypeError(f"no page is registered for {type(shown).__name__}")
 
 
 class Viewed:
-    """Data that can be shown as text, by `show()` and `lines(width)`, and in a notebook."""
+    """A base class for data that can be shown: as text by `show()` and `lines(width)`, and in a notebook."""
 
     def _repr_html_(self) -> str:
         return html(self)
 
     def lines(self, width: int = 80) -> list[str]:
-        """Return the text, line by line."""
+        """Return the text as lines that are at most `width` cells wide."""
         return lines(self, width)
 
     def show(self) -> None:
@@ -47,7 +47,7 @@ def columns_of_terminal() -> int:
 
 
 def print_lines(text: Iterable[str]) -> None:
-    """Print lines to standard output; a question mark replaces each letter that it cannot encode."""
+    """Print lines to standard output. A letter that its encoding lacks becomes a question mark."""
     encoding = sys.stdout.encoding or "utf-8"
     for line in text:
         print(line.encode(encoding, "replace").decode(encoding))

@@ -1,5 +1,5 @@
-"""Watching: each part of the model names the tensors that it computes, and a watcher may read or replace
-them."""
+"""Watching: each module of the model shows the tensors that it computes by name, and a watcher may read or
+replace them."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -24,20 +24,20 @@ _watching = _Watching()
 
 
 def is_watched() -> bool:
-    """Tell whether this thread is watched; then `attend` and the norm compute their equations step by step,
-    without fused kernels."""
+    """Tell whether a watcher is active in this thread. If so, `attend` and the norm compute their equations
+    step by step, without fused kernels."""
     return _watching.watcher is not None
 
 
 def watches(watcher: Watcher) -> bool:
-    """Tell whether `watcher` is the one that watches the current thread."""
+    """Tell whether this watcher is the one that is active in the current thread."""
     return _watching.watcher == watcher
 
 
 @contextmanager
 def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]:
-    """Let `watcher` read and replace every tensor that a part of this model (None: of any model) shows in
-    this thread."""
+    """Let a watcher read and replace every tensor that the modules of this model (None: of any model) show in
+    this thread, until the block ends."""
     parts = None if model is None else _parts_of(model)
     if is_watched():
         raise UsageError(
@@ -52,12 +52,13 @@ def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]
 
 
 class Part(nn.Module):
-    """A module that knows its path in the model and can show tensors."""
+    """A module that knows its path in the model and can show its tensors."""
 
     path = ""
 
     def see(self, name_axes: str, tensor: Tensor) -> Tensor:
-        """Show a tensor with its name and axes, "scores_BHLM"; return the tensor to continue with."""
+        """Show a tensor to the watcher, with its name and axes ("scores_BHLM"). Return the tensor to go on
+        with, which the watcher may have replaced."""
         watcher = _watching.watcher
         if watcher is None or not (_watching.parts is None or id(self) in _watching.parts):
             return tensor
@@ -66,14 +67,14 @@ class Part(nn.Module):
 
 
 def name_parts(model: nn.Module) -> None:
-    """Set the path of every Part of a model, such as decoder.layers.0.cross_attention."""
+    """Tell every Part of a model its path, such as decoder.layers.0.cross_attention."""
     for path, module in model.named_modules():
         if isinstance(module, Part):
             module.path = path
 
 
 def _parts_of(model: nn.Module) -> frozenset[int]:
-    """Return the ids of a model's parts; raise an error if there are none."""
+    """Return the ids of all Parts in a model; raise an error if there are none."""
     modules = model.modules() if isinstance(model, nn.Module) else ()
     parts = frozenset(id(module) for module in modules if isinstance(module, Part))
     if not parts:

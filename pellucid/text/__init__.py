@@ -1,1 +1,1 @@
-"""Text to token ids and back: preparation, the vocabulary, and learning one."""
+"""Text to token ids and back: preparing text, and vocabularies, ready-made or learned."""

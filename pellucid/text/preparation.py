@@ -1,4 +1,4 @@
-"""Prepare text for a vocabulary by a recipe: none, moses, moses-lowercase, words."""
+"""Prepare text for a vocabulary by one of four recipes: none, moses, moses-lowercase, words."""
 
 import re
 import unicodedata
@@ -11,7 +11,8 @@ _OPENING, _CLOSING, _SPACED_IN_FRENCH = r"¿¡(\[{“„‘#", r".,;:!?…)\]}�
 
 
 def prepare(text: str, name: str, language: str | None) -> str:
-    """Prepare a line by the recipe `name`, for a language such as "de"; None uses the rules of English."""
+    """Prepare a line of text by the recipe `name`, with the rules of a language such as "de". None: the rules
+    of English."""
     if name == "none":
         return text
     if name == "words":
@@ -23,16 +24,16 @@ def prepare(text: str, name: str, language: str | None) -> str:
 
 
 def restore(text: str, name: str, language: str | None) -> str:
-    """Return the output of a model as ordinary text: after "words", join punctuation to the words again.
+    """Turn the output of a model into ordinary text: with "words", attach punctuation to its word again.
 
-    The output of the moses recipes stays tokenised and escaped, as in the references of published scores.
+    With a moses recipe, the output stays tokenised and escaped, like the references of published scores.
     """
     return _join(text, language) if name == "words" else text
 
 
 def stays_tokenised(name: str) -> bool:
-    """Return whether a model with this recipe outputs tokenised text, which is scored without detokenising
-    it."""
+    """Return whether the output of models with this recipe is tokenised text, so that BLEU must not tokenise
+    it again."""
     return name.startswith("moses")
 
 
@@ -50,7 +51,7 @@ def _words(text: str, language: str | None) -> str:
 
 
 def _set_apart(match: re.Match[str], language: str | None) -> str:
-    """Put spaces around punctuation that is not inside a word. A French elision is a token: l' amie."""
+    """Put spaces around punctuation that is not inside a word. A French elision becomes a token: l' amie."""
     mark, start, end = match[0], match.start(), match.end()
     before, after = match.string[start - 1 : start], match.string[end : end + 1]  # "" at either end
     if not unicodedata.category(mark[0]).startswith("P"):

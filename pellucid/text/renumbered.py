@@ -1,4 +1,4 @@
-"""A SentencePiece model with other ids for its pieces: MarianMT, M2M100 and NLLB number their tokens by a
+"""A SentencePiece model whose pieces have other ids: MarianMT, M2M100 and NLLB number their tokens by a
 table."""
 
 import json
@@ -16,11 +16,11 @@ Pieces: TypeAlias = "SentencePieceProcessor | Renumbered"
 
 
 class Renumbered:
-    """The pieces of a SentencePiece model with the ids of a table. The methods are named as in SentencePiece.
+    """A SentencePiece model whose pieces have the ids of a table. Its methods are named as in SentencePiece.
 
-    tokens: the token of each id; None where an id has no token.
+    tokens: the token of each id, or None.
     special: the ids of pad, unknown, start and end, by their names in ModelConfig.
-    codes: the ids of the languages with which a source and a target begin (M2M100, NLLB).
+    codes: the ids of the languages that a source and a target begin with (M2M100, NLLB).
     """
 
     def __init__(
@@ -36,21 +36,22 @@ class Renumbered:
         self._has_languages = any(token.startswith(">>") and token.endswith("<<") for token in self._ids)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text. In a model of several languages, a leading >>xx<< is one token."""
+        """Return the ids of a text. If the model has several languages, >>xx<< at the beginning is one
+        token."""
         code, end, rest = text.partition("<<")
         tag = self._has_languages and text.startswith(">>") and end and f"{code}<<" in self._ids
         pieces = self.model.encode(rest if tag else text, out_type=str)
         return [self.piece_to_id(piece) for piece in ([f"{code}<<", *pieces] if tag else pieces)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids; an unknown token becomes ⁇."""
+        """Return the text of these ids; an unknown token becomes ⁇."""
         return self.model.decode_pieces([self.id_to_piece(token) for token in ids]).replace("▁", " ").strip()
 
     def get_piece_size(self) -> int:
         return len(self.tokens)
 
     def piece_to_id(self, piece: str) -> int:
-        """Return the id of a piece, or the id of "unknown" for a piece that the table does not have."""
+        """Return the id of a piece; the id of the unknown token if the table does not have the piece."""
         return self._ids.get(piece, self.special["unknown_id"])
 
     def id_to_piece(self, token: int) -> str:
@@ -61,18 +62,18 @@ class Renumbered:
         return self.model.get_score(self._place(token))
 
     def is_unused(self, token: int) -> bool:
-        """Return whether no text of this side can contain the token."""
+        """Return whether this token occurs in no text of this side."""
         return self._place(token) == self.model.unk_id() != token and not self.is_unknown(token)
 
     def is_control(self, token: int) -> bool:
-        """Return whether the token has no text."""
+        """Return whether this token stands for no text, like the end token."""
         return token in (*self.special.values(), *self.codes.values()) and not self.is_unknown(token)
 
     def is_unknown(self, token: int) -> bool:
         return token == self.special["unknown_id"]
 
     def is_byte(self, token: int) -> bool:
-        """Return whether the token is one byte of a character that has no piece."""
+        """Return whether this token stands for one byte of a character that has no piece."""
         return self.model.is_byte(self._place(token))
 
     def serialized_model_proto(self) -> bytes:
@@ -84,7 +85,8 @@ class Renumbered:
 
 
 def ids_file(source: Pieces, target: Pieces) -> bytes | None:
-    """Return the content of vocabulary.json for both sides, or None where the ids are SentencePiece's own."""
+    """Return the content of vocabulary.json, the tables of both sides; None if the ids are those of
+    SentencePiece."""
     if not isinstance(source, Renumbered) or not isinstance(target, Renumbered):
         return None
     table: dict[str, Any] = {"special": source.special, "codes": source.codes, SOURCE: source.tokens}
@@ -94,7 +96,7 @@ def ids_file(source: Pieces, target: Pieces) -> bytes | None:
 
 
 def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbered]:
-    """Give the ids of a vocabulary.json to the SentencePiece models: one for both sides, or one for each
+    """Give the ids in a vocabulary.json to SentencePiece models: one model for both sides, or one for each
     side."""
     try:
         table = json.loads(content)
@@ -108,15 +110,15 @@ def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbere
 
 
 def table_of(model: Any) -> Any:
-    """Return the table that two equal vocabularies must share, or None for a plain SentencePiece model."""
+    """Return the table of ids, to compare two vocabularies; None for a plain SentencePiece model."""
     return (model.tokens, model.special, model.codes) if isinstance(model, Renumbered) else None
 
 
 def kind_of(model: SentencePieceProcessor) -> str:
-    """Return how a model splits text: the [vocabulary] kind.
+    """Return how a SentencePiece model splits text: "word", "bpe" or "unigram", as in [vocabulary] kind.
 
     In a "word" model each piece begins a word. In a "bpe" model the score of a piece is the rank of its
-    merge, a whole number. In a "unigram" model the score is a log-probability.
+    merge, a whole number. In a "unigram" model it is a log-probability.
     """
     silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
     spoken = [token for token in range(model.get_piece_size()) if not any(test(token) for test in silent)]

@@ -1,4 +1,4 @@
-"""Subword sampling: a random segmentation of a text, which depends on the seed only.
+"""Subword sampling: split a text at random, in a way that depends only on the seed.
 
 SentencePiece's own sampling also depends on the process, so a resumed training could not repeat it.
 """
@@ -13,8 +13,8 @@ MOST = 64  # segmentations of a word to choose from, the most probable ones
 
 
 def sample(model: SentencePieceProcessor, text: str, power: float, chance: random.Random) -> list[int]:
-    """Return the ids of a random segmentation; the weight of each segmentation of a word is its probability
-    ** power (Kudo 2018)."""
+    """Return the ids of a text whose words are split at random. The chance of each way to split a word is in
+    proportion to its probability ** power (Kudo 2018)."""
     ids: list[int] = []
     for word in model.normalize(text).replace("▁", " ").split():
         segmentations, probabilities = _segmentations(model, word, power)
@@ -26,7 +26,8 @@ def sample(model: SentencePieceProcessor, text: str, power: float, chance: rando
 def _segmentations(
     model: SentencePieceProcessor, word: str, power: float
 ) -> tuple[list[list[int]], list[float]]:
-    """Return the most probable segmentations of a word, with their probabilities relative to the first."""
+    """Return the most probable ways to split a word, as ids, with their probabilities relative to the
+    first."""
     found = model.nbest_encode_as_ids(word, nbest_size=MOST)
     scores = [sum(map(model.get_score, ids)) for ids in found]
     return found, [math.exp(power * (score - scores[0])) for score in scores]

@@ -29,7 +29,8 @@ FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Converts text to ids and back, with one SentencePiece model for both sides or one for each side."""
+    """A converter from text to ids and back, with one SentencePiece model for both sides or one for each
+    side."""
 
     source: Pieces
     target: Pieces  # the same object when the vocabulary is joint
@@ -43,12 +44,12 @@ class Vocabulary:
 
     @property
     def source_size(self) -> int:
-        """Return the number of source tokens."""
+        """Return the number of tokens on the source side."""
         return self.source.get_piece_size()
 
     @property
     def target_size(self) -> int:
-        """Return the number of target tokens."""
+        """Return the number of tokens on the target side."""
         return self.target.get_piece_size()
 
     @property
@@ -58,7 +59,7 @@ class Vocabulary:
 
     @property
     def same_ids(self) -> bool:
-        """Return whether an id means the same token on both sides; the two models may still split text
+        """Return whether an id means the same token on both sides. The two models may still split text
         differently."""
         tables = table_of(self.source), table_of(self.target)
         return self.joint or (tables[0] is not None and tables[0] == tables[1])
@@ -72,16 +73,18 @@ class Vocabulary:
         return (mine, self.languages, self.preparation) == (theirs, other.languages, other.preparation)
 
     def ids(self) -> dict[str, int]:
-        """Return the special ids by their names in ModelConfig."""
+        """Return the ids of the special tokens, by their names in ModelConfig, such as "pad_id"."""
         return _ids(self.target)
 
     @cached_property  # asked for every line of a corpus
     def target_languages(self) -> tuple[str, ...]:
-        """Return the target languages to choose from, each once, in the order of the corpora."""
+        """Return the languages that `to` can be, each once, in the order of the corpora; () if they have no
+        names."""
         return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
-        """Check and return the target language; return None if the only language has no name."""
+        """Return the target language: `to`, or the only one if `to` is None. Return None if languages have no
+        names; raise an error for an unknown or missing one."""
         offered = self.target_languages
         names = list_known(offered, to)
         if to is None:
@@ -102,8 +105,8 @@ class Vocabulary:
         return source_language(self.languages, to)
 
     def direction(self, text: str, to: str | None = None) -> tuple[str, str | None]:
-        """Return the sentence and its target language. If there are several languages, a leading >>xx<< may
-        choose one."""
+        """Return the sentence without a leading >>xx<<, and its target language, which >>xx<< may choose if
+        the model has several."""
         tag = re.match(r"\s*>>([^<>\s]+)<<\s*", text) if len(self.target_languages) > 1 else None
         if tag and to in (None, tag[1]):
             text, to = text[tag.end() :], tag[1]
@@ -112,10 +115,10 @@ class Vocabulary:
     def encode_source(
         self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
     ) -> list[int]:
-        """Return the ids of a source with its end token, after the tag `>>xx<<` if there are several
-        languages.
+        """Return the ids of a source with its end token. If there are several languages, the tag `>>xx<<`
+        comes first.
 
-        A `>>xx<<` inside the text is ordinary text; `direction` reads a leading one.
+        A `>>xx<<` in the text itself is ordinary text here; `direction` reads it.
         """
         to = self.target_language(to)
         prepared = prepare(valid(text), self.preparation, self.source_language(to))
@@ -129,7 +132,8 @@ class Vocabulary:
         return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
-        """Return the text of target ids. Pad, start and end are left out; an unknown token becomes ⁇."""
+        """Return the text of target ids. Pad, start and end tokens are left out; an unknown token becomes
+        ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
@@ -137,11 +141,11 @@ class Vocabulary:
         return restore(text, self.preparation, language)
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the token of each source id as readable text."""
+        """Return the tokens of source ids as readable text, such as "▁cats"."""
         return self._labels(ids, self.source)
 
     def target_tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return the token of each target id as readable text."""
+        """Return the tokens of target ids as readable text, such as "▁gatos"."""
         return self._labels(ids, self.target)
 
     def save(self, folder: Path) -> None:
@@ -158,13 +162,14 @@ class Vocabulary:
         return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
-        """Return the id of the language with which a target begins in M2M100 and NLLB; in other models, no
-        id."""
+        """Return the id of the target language with which a target begins in M2M100 and NLLB; [] in other
+        models."""
         code = self._codes().get(self.target_language(to) or "")
         return [] if code is None else [code]
 
     def _codes(self) -> Mapping[str, int]:
-        """Return the ids of the languages, if each source and each target begins with its language."""
+        """Return {language: id} in models whose sources and targets begin with their language; {} in
+        others."""
         return self.source.codes if isinstance(self.source, Renumbered) else {}
 
     def _tag(self, to: str | None) -> list[int]:
@@ -179,7 +184,7 @@ class Vocabulary:
 
 
 def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) -> Vocabulary:
-    """Load the vocabulary of a model folder; raise an error if the model was made with another vocabulary."""
+    """Load the vocabulary of a model folder; raise an error if it is missing, or does not fit the model."""
     names = [JOINT_FILE] if JOINT_FILE in files else [SOURCE_FILE, TARGET_FILE]
     for name in names:
         if name not in files:
@@ -201,7 +206,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
 def make_vocabulary(
     protos: Mapping[str, bytes], kind: str, data: DataConfig, table: bytes | None = None
 ) -> Vocabulary:
-    """Make a vocabulary of one or two existing SentencePiece models, given by file name.
+    """Make a vocabulary of one or two existing SentencePiece models, whose bytes are given by file name.
 
     table: the content of a vocabulary.json, which gives other ids to the pieces.
     """
@@ -232,7 +237,7 @@ def make_vocabulary(
 
 
 def parse(proto: bytes, path: str) -> SentencePieceProcessor:
-    """Read a SentencePiece model from the bytes of its file."""
+    """Read a SentencePiece model from the bytes of its file; raise an error if it is damaged."""
     model = SentencePieceProcessor()
     try:
         model.LoadFromSerializedProto(proto)
