@@ -78,11 +78,8 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
-    """Decode sentences, and yield the result of each step, which adds one token.
-
-    A sentence is finished when `width` of its hypotheses have ended, or at its limit of tokens. Then `take`
-    chooses further sentences to decode in its place.
-    """
+    """Decode sentences; each step adds one token. A sentence is finished when `width` of its hypotheses have
+    ended, or at its limit; then `take` chooses others to decode in its place."""
     width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
