@@ -51,7 +51,7 @@ def load(
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):
-        raise UsageError(f'path = {path!r} must be that of a model folder, or "demo".')
+        raise UsageError(f'path = {path!r} is not a model folder. Give its path, or "demo".')
     chosen = device_named(device)
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     loaded = [load_folder(folder_of(each), chosen, dtype) for each in paths]

@@ -124,7 +124,7 @@ def folder(argument: str) -> Path:
     path = Path(_refuse_empty(argument, "name a folder, or . for this one"))
     there = next((each for each in (path, *path.parents) if each.exists()), None)
     if there and not there.is_dir():
-        raise argparse.ArgumentTypeError(f"{there} is a file, and no folder can be there: name another")
+        raise argparse.ArgumentTypeError(f"{there} is a file, so no folder can be made there: name another")
     return path
 
 

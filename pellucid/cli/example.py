@@ -20,12 +20,12 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.verdicts is not None:
         chosen = [each for each in map(example, names()) if each.note == arguments.verdicts and each.claims]
         if not chosen:
-            raise UsageError(f"--verdicts {arguments.verdicts}: the notes have no claims there. Give 004.")
+            raise UsageError(f"--verdicts {arguments.verdicts}: only note 004 has claims. Give 004.")
         put(verdict_table(chosen))
         return
     shown = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.claims and shown.is_part:
-        raise UsageError(f"{shown.name}: it is not an attention, and has no claims. Leave --claims out.")
+        raise UsageError(f"{shown.name}: it is not an attention, so it has no claims. Leave --claims out.")
     if arguments.html:
         import_module("pellucid.page.worked_document")  # which registers the page of an example
         shown.to_html(arguments.html)

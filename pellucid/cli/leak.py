@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> None:
         put([sentence, numbered, *reports[-1].lines(width), ""])
     if any(report.leaks for report in reports):
         raise PellucidError(
-            f"{arguments.model} leaks: its predictions depend on later words, which a translator does not "
-            "have. Its loss and its accuracy are too good to be true. Correct its mask (the positions are "
-            "above) and train it again."
+            f"{arguments.model} leaks: its predictions depend on later words, which do not exist yet when it "
+            "translates. Its loss and its accuracy are too good to be true. Correct its mask (the positions "
+            "are above) and train it again."
         )
 
 

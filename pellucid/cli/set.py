@@ -12,7 +12,9 @@ def run(arguments: argparse.Namespace) -> None:
     """Change a setting in config.toml, write the folder's hashes anew, and print the setting's previous
     value."""
     if arguments.model == "demo":
-        raise UsageError("demo is the model inside the package, which stays as it is. Name a model folder.")
+        raise UsageError(
+            "demo is the model inside the package, which cannot be changed. Name a model folder."
+        )
     changes = dict(arguments.settings)
     before, after = change_translation(Path(arguments.model), changes)
     for name in changes:

@@ -97,9 +97,9 @@ def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
                 text = archive.read(inside[file.name])
     except (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, KeyError) as error:
         raise PellucidError(
-            f"{place}: damaged or cut short ({error}). Try again, or another --mirror."
+            f"{place}: damaged or cut short ({error}). Try again, or use another --mirror."
         ) from None
-    _verify(text, file, place, "It was changed or damaged on the way. Try again, or another --mirror.")
+    _verify(text, file, place, "It was changed or damaged on the way. Try again, or use another --mirror.")
     return text
 
 

@@ -207,7 +207,7 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
             return line.decode(errors="replace"), False
         raise PellucidError(
             f"{where}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line. "
-            f"Mend the line, or {or_else}."
+            f"Correct the line, or {or_else}."
         ) from None
 
 
@@ -232,7 +232,7 @@ def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
         if len(columns) != 2:
             has = f"{len(columns)} column{'s' * (len(columns) != 1)}"
             must = "but a line must have 2: source, tab, target"
-            remedy = "Mend the line, or keep only the two sides (cut -f1,2)."
+            remedy = "Correct the line, or keep only the two sides (cut -f1,2)."
             raise PellucidError(f"{file}:{number}: {has}, {must}. {remedy}")
         yield columns[0], columns[1]
 

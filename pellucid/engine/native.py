@@ -50,7 +50,7 @@ class Arena:
             block = mmap.mmap(-1, self.size + (2 << 20), **private)
         except OSError as error:
             raise PellucidError(
-                f"decoding needs {self.size >> 20} MB at once, and the system does not give them ({error}). "
+                f"decoding needs {self.size >> 20} MB of memory, but the system refuses them ({error}). "
                 "Set a smaller max_length, beam or n_best, or free memory."
             ) from error
         if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 class NextTokens:
     """Log-probabilities of the next token of each row (hypothesis), for all V tokens or for the C likeliest.
 
-    log_p: a tensor, rows x V, or an array, rows x C.⏎ids: rows x C, the ids of the likeliest allowed tokens,
-    ascending; None if log_p has all tokens.⏎required: for each row, the log-probability of the token that
-    must come next, if there is one.⏎all: a function that returns all log-probabilities, for when the
-    likeliest tokens are not enough.
+    log_p: a tensor, rows x V, or an array, rows x C.
+    ids: rows x C, the ids of the likeliest allowed tokens, ascending; None if log_p has all tokens.
+    required: for each row, the log-probability of the token that must come next, if there is one.
+    all: a function that returns all log-probabilities, for when the likeliest tokens are not enough.
     """
 
     log_p: Any

@@ -15,10 +15,11 @@ Array = NDArray[Any]
 class Room:
     """The plan of the memory for one decoding. It has places, and each place holds one sentence at a time.
 
-    sources, limits: the most tokens of a source, and of a hypothesis, at each place.⏎width: the number of
-    hypotheses of a sentence.⏎candidates: how many of the likeliest tokens a step returns for each hypothesis
-    (0: all tokens).⏎forbidden: the ids that are never candidates.⏎threads: how many threads may share each
-    step.
+    sources, limits: the most tokens of a source, and of a hypothesis, at each place.
+    width: the number of hypotheses of a sentence.
+    candidates: how many of the likeliest tokens a step returns for each hypothesis (0: all tokens).
+    forbidden: the ids that are never candidates.
+    threads: how many threads may share each step.
     """
 
     sources: Array

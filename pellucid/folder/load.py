@@ -88,7 +88,7 @@ def _refuse_without_validation(run_folder: Path) -> None:
         return
     steps = read_manifest(last, "model")["provenance"]["steps"]
     raise PellucidError(
-        f"{run_folder}: this training run had no validation so far, so it has not chosen a model. "
+        f"{run_folder}: this training run has not validated yet, so it has not chosen a model. "
         f"Its model as of step {steps:,} is {last}."
     )
 

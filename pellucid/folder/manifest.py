@@ -88,7 +88,9 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
             f"{path}: {error.strerror}. This is not the folder of a {kind}.{import_it}"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise PellucidError(f"{path}: not a manifest, or a damaged one. Copy the folder again.") from None
+        raise PellucidError(
+            f"{path}: this is not a manifest, or it is damaged. Copy the folder again."
+        ) from None
     _compare(path, _sha256_of(table), claimed)
     if not is_ours:
         raise PellucidError(

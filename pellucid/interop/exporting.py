@@ -33,20 +33,20 @@ def export(
 ) -> Conversion:
     """Export a model for another program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
 
-    check: open the result with that program and compare; if it differs, raise an error and write
-    nothing.⏎quantization: the type of CTranslate2's weights, "float32", "int8", "int8_float32" or
-    "int16".⏎see: patterns of tensor names, as in a trace; the ONNX graphs return these tensors too.
+    check: open the result with that program and compare; if it differs, raise an error and write nothing.
+    quantization: the type of CTranslate2's weights, "float32", "int8", "int8_float32" or "int16".
+    see: patterns of tensor names, as in a trace; the ONNX graphs return these tensors too.
     """
     if program not in PROGRAMS:
         raise UsageError(f"{program!r} is not one of {', '.join(PROGRAMS)}. Choose one of these.")
     if quantization not in NEAR_IN or (program != "ctranslate2" and quantization != "float32"):
         raise UsageError(
-            f"{{}}: CTranslate2 takes {', '.join(NEAR_IN)}, and no other program takes one. "
-            "Leave it out, or choose one of these for ctranslate2.",
+            f"{{}}: only ctranslate2 takes a quantization, one of {', '.join(NEAR_IN)}. Leave it out, or "
+            "choose one of these.",
             Setting("quantization", quantization),
         )
     if see and program != "onnx":
-        raise UsageError("{}: only onnx shows tensors. Leave it out.", Setting("see", tuple(see)))
+        raise UsageError("{} works with onnx only. Leave it out.", Setting("see", tuple(see)))
     out = Path(out)
     refuse_used(out)
     with _whole(out) as part:

@@ -97,7 +97,7 @@ def _refuse_others(path: Path) -> None:
     if is_sealed(path):
         raise PellucidError(f"{path}: this is already a model of Pellucid. Use it directly.")
     raise PellucidError(
-        f"{path}: there is no config.json, so this is no model of transformers. Name the folder that "
+        f"{path}: there is no config.json, so this is not a model of transformers. Name the folder that "
         "holds config.json, the weights and the vocabulary."
     )
 

@@ -45,7 +45,7 @@ class Parity:
         rounded = " but for the rounding" if self.near > NEAR else ""
         verdict = f"the same function{rounded}" if self.same else "NOT the same function"
         best = f" The most likely token is the same {self.same_first} times." if self.same_first else ""
-        cut = "" if self.same_ids is None else f" {self.same_ids} of the sentences are cut into the same ids."
+        cut = "" if self.same_ids is None else f" {self.same_ids} of the sentences get the same ids."
         return (
             f"Compared with {self.with_what}: {verdict}. On {self.sentences} sentences of random pieces and "
             f"their translations, {self.tokens} tokens, log-probabilities differ by at most "
@@ -55,7 +55,9 @@ class Parity:
     def check(self, folder: Path) -> None:
         """Raise an error unless the two models compute the same function."""
         if not self.same:
-            raise PellucidError(f"{folder}: this is not the same model. {self} Report it, please.")
+            raise PellucidError(
+                f"{folder}: the two models do not compute the same. {self} Please report this."
+            )
 
 
 def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:

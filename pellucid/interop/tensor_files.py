@@ -94,7 +94,7 @@ def _open_safe(path: Path) -> TensorFile:
         header = json.loads(file.read(length))
     header.pop("__metadata__", None)
     if strange := sorted({each["dtype"] for each in header.values()} - KINDS.keys()):
-        raise PellucidError(f"tensors of {', '.join(strange)}, not of {', '.join(KINDS)}.")
+        raise PellucidError(f"its tensors have the type {', '.join(strange)}, not {', '.join(KINDS)}.")
     stored = {
         name: Stored(8 + length + each["data_offsets"][0], tuple(each["shape"]), KINDS[each["dtype"]])
         for name, each in header.items()

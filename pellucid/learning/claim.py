@@ -42,7 +42,7 @@ def refuse_taken(folder: Path) -> None:
     if (lock.is_file() and not lock.is_symlink() and lock.stat().st_size == 0) or is_run(folder):
         return
     if taken := _first_there(folder, (*WRITTEN, LOCK)):
-        reason = "without a checkpoint of a training run: training would write over it"
+        reason = "but the folder has no checkpoint of a training run: training would overwrite it"
         raise UsageError(f"{taken} already exists, {reason}. Choose another --out.")
 
 

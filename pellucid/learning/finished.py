@@ -55,8 +55,8 @@ def _difference(one: Loaded, other: Loaded) -> str:
     """Return why two models cannot be averaged, or "" if they can. Their dropout may differ."""
     shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
     if different := differences(one.config.model, other.config.model, shape):
-        return f"its model is of another shape: {different}"
-    return "" if one.vocabulary.same_as(other.vocabulary) else "its vocabulary is another one"
+        return f"its model has another shape: {different}"
+    return "" if one.vocabulary.same_as(other.vocabulary) else "its vocabulary is different"
 
 
 def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config, Config]:
@@ -65,8 +65,8 @@ def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config
     for name in changes:
         if not name.startswith("translation."):
             known = ", ".join(f"translation.{setting.name}" for setting in fields(TranslationConfig))
-            fixed = "this says how the model was made, which cannot change afterwards"
-            raise UsageError(f"{name}: {fixed}. There are: {known}.")
+            fixed = "cannot be changed, because it says how the model was made"
+            raise UsageError(f"{name} {fixed}. Choose one of {known}.")
     with ExitStack() as stack:
         for run in (folder, folder.absolute().parent):  # runs/x/last belongs to the run in runs/x
             if (run / LOCK).exists():

@@ -49,8 +49,8 @@ class Learner:
         """Update the weights once, from one or more batches. Batches that do not fit into memory are split
         into smaller parts.
 
-        If the loss or the gradient is not finite, the weights do not change.⏎step: the number of the step,
-        from 1. done: the fraction of the training that is over, 0 to 1.
+        If the loss or the gradient is not finite, the weights do not change.
+        step: the number of the step, from 1. done: the fraction of the training that is over, 0 to 1.
         """
         self.working.train()
         self.workers.begin(step)
@@ -126,7 +126,7 @@ class Learner:
         shapes = {f"model.{name}": tensor.shape for name, tensor in self.model.state_dict().items()}
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
-                "the checkpoint is of a model of another shape, so the run cannot continue. "
+                "the checkpoint holds a model of another shape, so the run cannot continue. "
                 "Restore the old values of [model], or start a new run with another --out."
             )
         self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})

@@ -18,7 +18,9 @@ def check_accepted(accept: Sequence[str]) -> None:
     settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
     for name in accept:
         if name not in settings | {"data"}:
-            raise UsageError(f'accept: there is no setting "{name}". List names as section.key, or data.')
+            raise UsageError(
+                f'accept: there is no setting "{name}". Give names such as training.steps, or the word data.'
+            )
 
 
 def refuse_changes(

@@ -69,10 +69,11 @@ def training(
     """Train, one step per iteration; the model is written to the folder `out`.
 
     config: a TOML file, a dictionary with the same content, or a Config. pairs, validation_pairs: text such
-    as [("A dog.", "Ein Hund."), …] instead of the files of [data].⏎resume: continue from the newest
-    checkpoint, bit for bit. accept: names of settings ("training.peak_rate") or "data" that may differ from
-    the saved run. device: "auto" (a GPU if there is one), "cpu", "cuda", "cuda:1", …⏎report: a function that
-    receives messages about other events than steps, such as the reading of data.
+    as [("A dog.", "Ein Hund."), …] instead of the files of [data].
+    resume: continue from the newest checkpoint, bit for bit. accept: names of settings ("training.peak_rate")
+    or "data" that may differ from the saved run. device: "auto" (a GPU if there is one), "cpu", "cuda",
+    "cuda:1", …
+    report: a function that receives messages about other events than steps, such as the reading of data.
 
     Between two steps, the caller's own handler of Ctrl-C, random numbers and number of threads are active.
     """

@@ -171,10 +171,10 @@ def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
     learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
     ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
     another_text = differences(config.data, theirs.data, ["languages", "preparation"])
-    different, wrong = differences(config.model, theirs.model, shape), "is of another shape"
+    different, wrong = differences(config.model, theirs.model, shape), "has another shape"
     if not different:
         different = another_text or differences(ours, other, learned_by)
-        wrong = "was made for other text"
+        wrong = "was made with other settings of text"
     if different:
         remedy = "Leave these out: they are then taken from there; or give them the same values."
         raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")

@@ -104,7 +104,7 @@ class Probe:
             example if target is not None else self._random(0, self.vocabulary, rows, TARGET, random)
         )
         if self.target.shape[1] < 2:
-            raise UsageError("target: 1 token has none after it that could leak. Give at least 2 tokens.")
+            raise UsageError("target has 1 token, so no later token can leak. Give at least 2 tokens.")
 
     def _random(self, low: int, high: int, rows: int, length: int, random: torch.Generator) -> Tensor:
         return torch.randint(low, high, (rows, length), generator=random).to(self.device)
@@ -128,7 +128,7 @@ class Probe:
             )
         if logits.isnan().any():
             raise UsageError(
-                "the logits hold NaN, and nothing can be compared with NaN. Correct the model first."
+                "the logits contain NaN, and nothing can be compared with NaN. Correct the model first."
             )
         return logits.detach()
 

@@ -62,8 +62,7 @@ def compare_targets(ours: Reading, theirs: Reading, searches: list[str]) -> Diff
     if ours.source_tokens != theirs.source_tokens:
         sources = [f"{visible(each.translation.source)!r} to {each.to}" for each in (ours, theirs)]
         raise UsageError(
-            f"{sources[0]} and {sources[1]} are different sources: the tag of the language is a part of "
-            "them. Explain two targets of one source. To compare one word in two sentences, use "
-            "translator.compare."
+            f"{sources[0]} and {sources[1]} are different sources (the target language counts too). Explain "
+            "two targets of one source. To compare one word in two sentences, use translator.compare."
         )
     return Difference(ours, theirs, searches)

@@ -116,8 +116,8 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
             steps.append(BeamStep(candidates, place))
     if not reading.forced and found[0].token_ids != target:
         raise PellucidError(
-            "the search, run again, ended in another translation than before: the model or its settings "
-            "changed in between. Explain the sentence anew."
+            "the search now finds another translation than before, because the model or its settings "
+            "changed in between. Explain the sentence again."
         )
     (said,) = translations_of(call, [found], vocabulary)
     return BeamPath(call.rules.options.beam, steps, said.hypotheses, vocabulary.target_tokens(target))

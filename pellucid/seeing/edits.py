@@ -93,8 +93,8 @@ def without_residual(part: str) -> Edits:
     sublayer = ADDED.get(part.partition(".")[0], {}).get(number)
     if sublayer is None:
         raise UsageError(
-            f'part = "{part}" is no residual. Give one such as "encoder.layers.0.residual_1" (to 2) '
-            'or "decoder.layers.*.residual_3" (1 to 3).'
+            f'part = "{part}" is not a residual connection. Give one such as "encoder.layers.0.residual_1" '
+            '(1 or 2) or "decoder.layers.*.residual_3" (1 to 3).'
         )
     added = _Kept()
     # In a beam search the rows of cross-attention are hypotheses, and the rows of the sum are sentences.

@@ -16,7 +16,7 @@ def gradients(of: Tensor, trace: Trace) -> dict[str, Tensor]:
     """
     wanted = {name: record.tensor for name, record in trace.items() if record.tensor.requires_grad}
     if not wanted:
-        raise UsageError("the trace kept no graph: make it with trace(model, gradients=True).")
+        raise UsageError("the trace has no autograd graph: make it with trace(model, gradients=True).")
     found = torch.autograd.grad(of, list(wanted.values()), retain_graph=True, allow_unused=True)
     if all(gradient is None for gradient in found):
         raise UsageError(

@@ -57,15 +57,15 @@ class Trace(Records, Viewed):
         name, axes, tensor = record.name, record.axes, record.tensor
         if tensor.dim() != len(axes):
             raise UsageError(
-                f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but is named with {len(axes)}: "
-                f"{axes}."
+                f"{name} has {tensor.dim()} axes, {tuple(tensor.shape)}, but its name has {len(axes)} "
+                f"letters for them: {axes}."
             )
         part = name.rpartition(".")[0]
         for axis, size in zip(axes, tensor.shape, strict=True):
             before = self._sizes.setdefault((part, axis), size)
             if before != size:
                 raise UsageError(
-                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries, and {before} in earlier "
+                    f"{name}: axis {axis} ({AXES[axis]}) has {size} entries, but {before} in earlier "
                     "tensors of this pass."
                 )
 
@@ -114,8 +114,8 @@ def watching_records(
         yield names
     if not names:
         raise UsageError(
-            "no pass of this model ran inside the `with`. A translator translates with translator.serving: "
-            "to change translations, edit that model."
+            "no pass of this model ran inside the `with` block. To change what a translator translates, edit "
+            "its translator.serving."
         )
     check_found("edits", edits, names)
 

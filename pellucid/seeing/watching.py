@@ -41,8 +41,8 @@ def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]
     parts = None if model is None else _parts_of(model)
     if is_watched():
         raise UsageError(
-            "a trace (or another watch) is already open: one trace at a time in a thread. End the first "
-            "`with` block before the second begins."
+            "a trace (or another watch) is already open, and a thread can have only one at a time. End the "
+            "first `with` block before the second begins."
         )
     _watching.watcher, _watching.parts = watcher, parts
     try:
@@ -79,7 +79,7 @@ def _parts_of(model: nn.Module) -> frozenset[int]:
     parts = frozenset(id(module) for module in modules if isinstance(module, Part))
     if not parts:
         raise UsageError(
-            f"model is a {type(model).__name__}, which has no part that shows tensors. Give a Transformer: "
-            "of a translator, its .model."
+            f"model is a {type(model).__name__}, which has no module that shows tensors. Give a Transformer, "
+            "such as translator.model."
         )
     return parts

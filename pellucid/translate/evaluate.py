@@ -54,7 +54,7 @@ def evaluate(
                 "there must be one for each. Look for lines that one side lacks."
             )
     if not hypotheses:
-        raise PellucidError("there is nothing to evaluate: no translations. Look at the files.")
+        raise PellucidError("there are no translations to evaluate. Look whether the files are empty.")
     # Imported here, because it is slow.
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF

@@ -57,7 +57,7 @@ class Options:
     def __post_init__(self) -> None:
         if not self.sample and self.n_best > self.beam:
             raise UsageError(
-                "{} is more than {}, the hypotheses that are kept. Set {} or more, or {} or less.",
+                "{} is more than {}, the number of hypotheses to follow. Set {} or more, or {} or less.",
                 Setting("n_best", self.n_best),
                 Setting("beam", self.beam),
                 Setting("beam", self.n_best),

@@ -37,7 +37,7 @@ class Serving:
         self._models = models
         if precision == "fp16" and not self._are_on("cuda"):
             raise UsageError(
-                '{} computes on a GPU. Choose device "cuda", or another precision.',
+                '{} works on a GPU only. Choose device "cuda", or another precision.',
                 Setting("precision", precision),
             )
         self._precision = "fp32" if precision == "auto" else precision
@@ -99,8 +99,8 @@ class Serving:
         """Return engines with the present weights; make them if there are none yet."""
         if self._precision == "int8" and not self._as_configured:
             raise UsageError(
-                'precision = "int8" decodes the Transformer that the configuration describes, and parts '
-                'of this model are others, or of several types. Use precision = "fp32".'
+                'precision = "int8" needs the Transformer that the configuration describes, but modules of '
+                'this model were changed, or have several data types. Use precision = "fp32".'
             )
         if not self._engines:
             if self._are_on("cuda") and self._precision != "int8":

@@ -128,7 +128,7 @@ class TextTranslator:
         change it."""
         if any(options.get(name) not in (None, 1) for name in ("beam", "n_best")):
             raise UsageError(
-                "stream follows one hypothesis, because with more the text may change until its end. "
+                "stream follows one hypothesis, because with several the text may change until its end. "
                 "Leave out beam and n_best, or use translate."
             )
         sentences = self._read_sources([source], to)

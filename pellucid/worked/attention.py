@@ -92,7 +92,7 @@ def check_matrix(name: str, value: Any, shape: tuple[int, int] | None = None) ->
             "or mask == 0."
         )
     if shape and matrix.shape[-2:] != shape:
-        raise UsageError(f"{name} is {size(matrix)} and must be {shape[0]}×{shape[1]}, as the scores are.")
+        raise UsageError(f"{name} is {size(matrix)}, but must be {shape[0]}×{shape[1]} like the scores.")
     return matrix
 
 

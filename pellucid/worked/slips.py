@@ -75,7 +75,9 @@ def _tree(node: ast.expr) -> Tree:
             return [OPERATORS[type(operator)], _tree(left), _tree(right)]
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in FUNCTIONS:
             return [name, *map(_tree, arguments)]
-    raise ValueError(f"a formula has names, numbers, @ * / and the functions here, not {ast.unparse(node)}")
+    raise ValueError(
+        f"a formula may have names, numbers, @ * / and the functions here, but not {ast.unparse(node)}"
+    )
 
 
 def evaluate(tree: Tree, names: Mapping[str, Any]) -> Any:

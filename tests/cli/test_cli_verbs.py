@@ -85,5 +85,5 @@ def test_a_file_where_a_folder_should_be(
         for path in (file, file / "below"):
             outcome = pellucid(*verb, path)
             assert outcome.code == 2 and outcome.err.endswith(
-                f"{verb[-1]}: {file} is a file, and no folder can be there: name another\n"
+                f"{verb[-1]}: {file} is a file, so no folder can be made there: name another\n"
             )

@@ -102,7 +102,7 @@ def test_what_cannot_be_had_names_the_address_and_the_way_out(
     )
     for content, message in {
         None: f"{missing}tatoeba/spa.txt.gz: --mirror DIR.",
-        gzip.compress(TEXT + b"!"): f"{changed} or damaged on the way. Try again, or another --mirror.",
+        gzip.compress(TEXT + b"!"): f"{changed} or damaged on the way. Try again, or use another --mirror.",
         gzip.compress(TEXT)[:-30]: "damaged or cut short ",
     }.items():
         if content is not None:

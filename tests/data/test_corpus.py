@@ -89,7 +89,7 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
             read_pairs([sides], DataConfig())
         assert str(error.value) == (
             f"{files[0]}:7: not UTF-8: byte 0xe9 at position 4 of the line. "
-            'Mend the line, or set [data] bad_utf8 = "replace" or "skip".'
+            'Correct the line, or set [data] bad_utf8 = "replace" or "skip".'
         )
     pairs, report = read_pairs([files], DataConfig(bad_utf8="replace"))
     assert texts(pairs)[6] == ("caf\ufffd x", "line 7")
@@ -121,7 +121,9 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
         (table, b"one\n", f"{table}:1: 1 column"),
     ):
         path.write_bytes(content)
-        message = re.escape(f"{where}, but a line must have 2: source, tab, target. Mend the line, or keep")
+        message = re.escape(
+            f"{where}, but a line must have 2: source, tab, target. Correct the line, or keep"
+        )
         with pytest.raises(PellucidError, match=f"^{message}"):
             read_pairs([(str(path),)], DataConfig())
     table.write_bytes(b"one\teins\n\n")

@@ -111,7 +111,7 @@ def test_other_shapes_and_other_vocabularies_are_refused(run: Path, tmp_path: Pa
     for file in words.data.train[0]:  # as many words, other words
         Path(file).write_text(Path(file).read_text().replace("cab", "zab").replace("bac", "baz"))
     package.train(words, tmp_path / "other")
-    reasons = {"wide": r"shape: width = 32 \(there 16\)", "other": "its vocabulary is another one"}
+    reasons = {"wide": r"shape: width = 32 \(there 16\)", "other": "its vocabulary is different"}
     for name, reason in reasons.items():
         with pytest.raises(UsageError, match=f"{name} cannot be averaged with {run}: .*{reason}. Average"):
             package.average(tmp_path / "mean", [run, tmp_path / name])

@@ -137,7 +137,7 @@ def test_other_settings_are_refused_with_what_differs(stopped: tuple[pellucid.Co
     wide = changed(config, "model", width=32, dropout=0.5)
     assert refused(wide, run, ("model.dropout",)) == "  model.width: 16 -> 32"
     with pytest.raises(
-        UsageError, match="the checkpoint is of a model of another shape, so the run cannot continue"
+        UsageError, match="the checkpoint holds a model of another shape, so the run cannot continue"
     ):
         pellucid.train(wide, run, resume=True, accept=("model.width", "model.dropout"))
     with pytest.raises(UsageError, match=r'accept: there is no setting "training\.peak_rat"'):

@@ -55,11 +55,11 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ({"vocabulary.size": 1234}, "its model was made for other text: size = 1234 (there 50). "),
-        ({"vocabulary.byte_fallback": True}, "for other text: byte_fallback = True (there False). "),
-        ({"vocabulary.model": "/x.model"}, "for other text: model = ('x.model',) (there ()). "),
-        ({"data.preparation": "words"}, "for other text: preparation = words (there none). "),
-        ({"model.preset": "tiny"}, "of another shape: width = 128 (there 16), heads = 4 (there 2), "),
+        ({"vocabulary.size": 1234}, "its model was made with other settings of text: size = 1234 ("),
+        ({"vocabulary.byte_fallback": True}, "other settings of text: byte_fallback = True (there False). "),
+        ({"vocabulary.model": "/x.model"}, "other settings of text: model = ('x.model',) (there ()). "),
+        ({"data.preparation": "words"}, "other settings of text: preparation = words (there none). "),
+        ({"model.preset": "tiny"}, "has another shape: width = 128 (there 16), heads = 4 (there 2), "),
     ],
 )
 def test_what_is_said_must_agree(first: Path, tmp_path: Path, setting: dict[str, Any], said: str) -> None:

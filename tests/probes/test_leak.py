@@ -152,8 +152,8 @@ def test_a_look_at_whether_the_end_is_near() -> None:
     [
         (lambda s, m, y: None, {}, r"the model returns NoneType for a target of \(2, 8\)"),
         (lambda s, m, y: torch.ones(2, 7, 11), {}, r"returns \(2, 7, 11\) for a target of \(2, 8\). Return"),
-        (lambda s, m, y: torch.full((2, 8, 11), float("nan")), {}, "the logits hold NaN"),
-        (lambda s, m, y: torch.ones(1, 1, 11), {"target": [[2]]}, "target: 1 token has none after it"),
+        (lambda s, m, y: torch.full((2, 8, 11), float("nan")), {}, "the logits contain NaN"),
+        (lambda s, m, y: torch.ones(1, 1, 11), {"target": [[2]]}, "target has 1 token, so no"),
         (
             lambda s, m, y: OURS(s, m, y) + CHANCE.random(),
             {},

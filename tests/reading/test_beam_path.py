@@ -104,7 +104,7 @@ def test_a_model_that_changed_in_between_is_noticed() -> None:
     assert bias is not None
     with torch.no_grad():
         bias[explanation.target_ids[0]] -= 50
-    with pytest.raises(PellucidError, match=r"^the search, run again, ended in another"):
+    with pytest.raises(PellucidError, match=r"^the search now finds another"):
         _ = explanation.beam_path
 
 

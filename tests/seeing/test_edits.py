@@ -156,7 +156,7 @@ def test_a_place_chooses_as_in_numpy(at: Any) -> None:
     [
         (lambda: silence(FIRST, 0, "quiet"), "how = 'quiet' is not known. A head is silenced with zero, "),
         (lambda: lift_mask(LAST), f'part = "{LAST}" is not the path of a self-attention, which alone has a '),
-        (lambda: without_residual("encoder.layers.0.residual_3"), 'residual_3" is no residual. Give one '),
+        (lambda: without_residual("encoder.layers.0.residual_3"), 'residual_3" is not a residual conn'),
         (lambda: patch({}), "patch: no name is given. Name tensors of the trace, such as decoder.embedded."),
         (lambda: patch({"decoder.embedded": [[1.0]]}, "decoder.*"), "the edit of decoder.embedded returned"),
     ],
@@ -301,7 +301,7 @@ def test_gradients_pass_through_an_edit_and_need_the_graph_of_this_pass() -> Non
     found = gradients(number, here)[f"{FIRST}.values"]
     assert found.isfinite().all() and found.any()
     plain = traced(model)
-    with pytest.raises(UsageError, match="the trace kept no graph: make it with trace"):
+    with pytest.raises(UsageError, match="the trace has no autograd graph: make it with trace"):
         gradients(number, plain)
     with pytest.raises(UsageError, match="no tensor of the trace leads to this number"):
         gradients(log_p(model), here)

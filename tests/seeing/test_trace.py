@@ -208,9 +208,9 @@ class Shows(Part):
 @pytest.mark.parametrize(
     "shown,message",
     [
-        ([("scores_BHLM", (2, 3, 4))], "part.scores has 3 axes, (2, 3, 4), but is named with 4: BHLM."),
+        ([("scores_BHLM", (2, 3, 4))], "part.scores has 3 axes, (2, 3, 4), but its name has 4"),
         ([("queries_BLK", (2, 3, 4)), ("keys_BMK", (2, 3, 5))], "part.keys: axis K (dimension of a head's "
-         "queries and keys) has 5 entries, and 4 in earlier tensors of this pass."),
+         "queries and keys) has 5 entries, but 4 in earlier tensors of this pass."),
         ([("sum_BLD", (1, 1, 1))] * 2, "part.sum was shown a second time: a trace holds one forward pass."),
     ],
 )  # fmt: skip
@@ -233,7 +233,7 @@ def test_a_watch_that_saw_nothing_is_an_error(watch: Any) -> None:
 @pytest.mark.parametrize("watch", WATCHES)
 @pytest.mark.parametrize("model,kind", [("demo", "str"), (nn.Linear(2, 2), "Linear")])
 def test_only_a_model_with_parts_is_watched(watch: Any, model: Any, kind: str) -> None:
-    message = f"^model is a {kind}, which has no part that shows tensors. Give a Transformer: of a"
+    message = f"^model is a {kind}, which has no module that shows tensors. Give a Transformer, such"
     with pytest.raises(UsageError, match=message), watch(model):
         pass
 
@@ -277,7 +277,7 @@ RECORD = Record("encoder.output", "BLD", torch.zeros(1, 2, 3))
     [
         (
             lambda model: traced(model, edits={"decoder.logits": lambda x: traced(model)}),
-            "one trace at a time",
+            "only one at a time",
         ),
         (lambda model: RECORD.labels("M"), "Its axes are BLD: B sentence, L position that asks (query)"),
         (lambda model: model(SOURCE, SOURCE != 0, TARGET[:1]), "2 sources and 1 targets"),

@@ -77,5 +77,5 @@ def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
     )
     shutil.rmtree(names[2])
     for wrong in ([], [None], 5):
-        with pytest.raises(UsageError, match="must be that of a model folder"):
+        with pytest.raises(UsageError, match="is not a model folder"):
             load(wrong)  # type: ignore[arg-type]

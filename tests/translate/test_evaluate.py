@@ -72,5 +72,5 @@ def test_what_cannot_be_compared() -> None:
         evaluate(HYPOTHESES, REFERENCES, tokenize="moses")
     with pytest.raises(PellucidError, match=r"^3 translations cannot be compared with 2 references: "):
         evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
-    with pytest.raises(PellucidError, match="there is nothing to evaluate: no translations"):
+    with pytest.raises(PellucidError, match="there are no translations to evaluate"):
         evaluate([], [])

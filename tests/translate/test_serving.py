@@ -118,7 +118,7 @@ def test_a_model_that_is_not_as_configured_decodes_itself(
     assert_same(after, ours.translate(texts))
     monkeypatch.delenv(CHOICE)
     change(rounded)
-    with pytest.raises(UsageError, match="parts of this model are others"):
+    with pytest.raises(UsageError, match="modules of this model were changed"):
         rounded.translate(texts)
 
 
@@ -160,7 +160,7 @@ def test_a_second_copy_of_the_weights_counts_as_memory() -> None:
 
 def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -> None:
     ours = in_precision("int8")
-    with pytest.raises(PellucidError, match=r"^decoding needs \d+ MB at once, .* Set a smaller max_length"):
+    with pytest.raises(PellucidError, match=r"^decoding needs \d+ MB of memory, .* Set a smaller max_length"):
         ours.translate("a", max_length=1_000_000, sample=True, n_best=100)
 
 

@@ -160,7 +160,7 @@ def test_wrong_options(message: str) -> None:
         (lambda ours: ours.translate_ids([[999, 3]]), "id 999 is outside the vocabulary, whose ids are 0"),
         (lambda ours: ours.score(["a", "b"], ["c"]), "score was given 2 as sources and 1 as targets. Give "),
         (lambda ours: ours.score("a", "b"), "one text as sources and one text as targets. Give two "),
-        (lambda ours: ours.stream("the dog", beam=4), "stream follows one hypothesis, because with more the"),
+        (lambda ours: ours.stream("the dog", beam=4), "stream follows one hypothesis, because with"),
     ],
 )
 def test_wrong_sources(call: Any, message: str) -> None:
@@ -175,7 +175,7 @@ def test_a_precision_that_there_is_not() -> None:
     assert str(error.value) == (
         "precision = 'fp8' is not one of auto, fp32, bf16, fp16, int8. Choose one of these."
     )
-    with pytest.raises(UsageError, match=r"^precision = 'fp16' computes on a GPU\. Choose device"):
+    with pytest.raises(UsageError, match=r"^precision = 'fp16' works on a GPU only\. Choose device"):
         Translator(ours.model, ours.vocabulary, ours.config, "fp16")
 
 

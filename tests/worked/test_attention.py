@@ -175,7 +175,7 @@ IDLE = "{} has no effect beside {}: nothing is computed from it."
         (dict(queries=[[1e200] * 2], keys=[[1e200, -1e200]]), "scores: it overflows float64 (1.8e308)."),
         (dict(queries=X, keys=X, mask="casual"), 'mask = "casual" is not known. Give None, "causal", or an'),
         (dict(queries=X, keys=X, mask=[[0, 1, 1], [0, 0, 1], [0, 0, 0]]), "mask: 1 is not 0 or below: a"),
-        (dict(queries=X, keys=X, mask=[[True, False]]), "mask is 1×2 and must be 3×3, as the scores are."),
+        (dict(queries=X, keys=X, mask=[[True, False]]), "mask is 1×2, but must be 3×3 like the scores."),
         (dict(queries=X, keys=X, scale=0), 'scale = 0 is not known. Give "sqrt_dk", "sqrt_dmodel", None,'),
         (dict(queries=[[math.inf]], keys=[[1.0]]), "queries: it overflows float64 (1.8e308). Give smaller"),
         (dict(scores=[1.0, 2.0]), "scores has the shape (2,). Give a matrix, [[1.0, 2.0], …]"),

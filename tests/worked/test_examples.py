@@ -179,10 +179,10 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
     ("arguments", "message"),
     [
         (["004-cross"], 'no example is called "004-cross". Did you mean "004-cross-4"?'),
-        (["--verdicts", "005"], "--verdicts 005: the notes have no claims there. Give 004."),
+        (["--verdicts", "005"], "--verdicts 005: only note 004 has claims. Give 004."),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
         (["000-masked", "--stage", "weight"], 'no tensor is called "weight". Nearest: weights'),
-        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, and has no claims."),
+        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, so it has no claims."),
     ],
 )
 def test_what_the_command_refuses(pellucid: Command, arguments: list[str], message: str) -> None:
