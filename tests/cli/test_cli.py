@@ -58,7 +58,7 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ("--beam 0", "--beam 0 must be a whole number from 1 to 1000."),
-        ("--n-best 3", "--n-best 3 is more than --beam 2, the hypotheses that are kept. Set --beam 3"),
+        ("--n-best 3", "--n-best 3 is more than --beam 2, the number of hypotheses to follow."),
         ("--top-k 3", "--top-k 3 needs --sample. Set that too, or leave --top-k out."),
         ("--prefix ж", "--prefix ж contains words or characters that the vocabulary does not have"),
         ("--to de", "the model does not name its languages, so 'de' cannot be chosen. Leave it out."),

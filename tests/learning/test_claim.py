@@ -35,7 +35,7 @@ def test_a_manifest_of_something_else_makes_no_run(tmp_path: Path) -> None:
         (tmp_path / "checkpoints" / f"step-{step}").mkdir(parents=True)
         (tmp_path / "checkpoints" / f"step-{step}" / "MANIFEST.json").write_text(content)
     before = foreign.everything(tmp_path)
-    with pytest.raises(UsageError, match=r"checkpoints already exists, without a checkpoint of a training"):
+    with pytest.raises(UsageError, match=r"checkpoints already exists, but the folder has no checkpoint"):
         next(pellucid.training(CONFIG, tmp_path))
     assert foreign.everything(tmp_path) == before
 

@@ -46,7 +46,7 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("training.steps=5", "training.steps: this says how the model was made, which cannot change"),
+        ("training.steps=5", "training.steps cannot be changed, because it says how the model was made"),
         ("translation.bem=1", '[translation] has no setting "bem". Did you mean "beam"?'),
         ("translation.beam=many", "[translation] beam = 'many' must be a whole number."),
     ],
@@ -60,7 +60,9 @@ def test_what_cannot_be_set(pellucid: Command, folder: Path, setting: str, messa
 
 def test_the_model_in_the_package_stays_as_it_is(pellucid: Command) -> None:
     outcome = pellucid("set", "demo", "translation.beam=1")
-    assert outcome.code == 2 and "demo is the model inside the package, which stays as it is" in outcome.err
+    assert (
+        outcome.code == 2 and "demo is the model inside the package, which cannot be changed" in outcome.err
+    )
 
 
 @pytest.mark.parametrize("of_the_run", [".", "last"])
