@@ -1,5 +1,5 @@
-"""The tour: train the demo model on the phrasebook, translate sentences of the notes, and write the page that
-explains one of them."""
+"""The demo: train the demo model on the phrasebook, translate sentences of the course notes, and write an
+HTML page that explains one of them."""
 
 import itertools
 import shlex
@@ -63,8 +63,8 @@ def plain(text: str) -> str:
 
 
 def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
-    """Run the tour in the folder `out`: train (unless `train` is False), translate, and write the page. say:
-    a function that prints a line."""
+    """Run the demo in the folder `out`: train (unless `train` is False), translate, and write an HTML page.
+    say: a function that prints a line."""
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
     refuse_foreign([page])

@@ -1,4 +1,4 @@
-"""The command line: each verb parses its arguments, calls one function and prints its result."""
+"""The command line. Each verb has a module whose function `run` calls the library and prints the result."""
 
 import signal
 import sys

@@ -30,7 +30,8 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any]) -> None:
-    """Add a verb; its help ends with examples."""
+    """Add a verb to the subparsers `verbs`, with a help text that ends with examples. shared: the settings of
+    options that several verbs have."""
     about, examples = verb["about"], verb["examples"].split("\n")
     title = "example" if len(examples) == 1 else "examples"
     parts = [verb.get("notes", ""), "\n  ".join([f"{title}:", *examples])]
@@ -52,7 +53,8 @@ def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any
 
 
 def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
-    """Add an argument in the form that the help shows: `--beam N`, `--json` (a switch) or `MODEL`."""
+    """Add an argument to the parser. `written` is its form in the help: `--beam N`, `--json` (a switch) or
+    `MODEL`."""
     name, _, metavar = written.partition(" ")
     if not name.startswith("--"):
         name, metavar = settings.pop("dest", name.lower()), settings.pop("metavar", name)
@@ -70,7 +72,7 @@ def _as_table(entry: str | dict[str, Any]) -> dict[str, Any]:
 
 
 def text(argument: str) -> str:
-    """Return the argument as UTF-8 text, in any locale."""
+    """Return the argument decoded as UTF-8, whatever the locale; raise an error if it is not UTF-8."""
     try:
         return os.fsencode(argument).decode()
     except UnicodeError:
@@ -78,7 +80,8 @@ def text(argument: str) -> str:
 
 
 def _refuse_empty(argument: str, remedy: str) -> str:
-    """Return the argument; raise an error if it is empty, as when it was a shell variable that is not set."""
+    """Return the argument. Raise an error if it is empty, such as "$MODEL" when the shell variable is not
+    set."""
     if not argument:
         raise argparse.ArgumentTypeError(f"it is empty: {remedy}")
     return argument
@@ -90,7 +93,8 @@ def model(argument: str) -> str:
 
 
 def check_models(arguments: argparse.Namespace) -> None:
-    """Raise an error unless the folder of every model exists, before torch is imported."""
+    """Raise an error if a model folder in the arguments does not exist. This runs before torch is imported,
+    which takes a while."""
     for name in ("model", "checkpoints", "path", "beside"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:

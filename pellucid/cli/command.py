@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _messages_as_lines() -> Iterator[None]:
-    """Print warnings and log messages as plain lines, without the place in our code."""
+    """Print warnings and log messages as plain lines on standard error, without file name and line number."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         _complain(f"warning: {message}", 0)

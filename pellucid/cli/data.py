@@ -7,8 +7,8 @@ from pellucid.data.catalog import CORPORA, fetch
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Download a known corpus, or copy it from a mirror folder; print its folder's name on standard
-    output."""
+    """Fetch a known corpus and print its folder's name on standard output. With --list, print all known
+    corpora instead."""
     if arguments.list:
         for name, corpus in CORPORA.items():
             put([name, f"    {corpus.about}", f"    licence: {corpus.licence}"])

@@ -13,7 +13,8 @@ TOGETHER = 500  # lines between two movements of the progress bar
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print three lines: BLEU, chrF, exact."""
+    """Translate the sources (or take the translations in --hypothesis), and print three lines: BLEU, chrF,
+    exact. With --json, add a line of JSON."""
     compared = "source" if arguments.hypothesis is None else "hypothesis"
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
@@ -29,8 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
-    """Return the translations of the sources; warn about sources that were cut or have unknown words, and
-    about translations without an end."""
+    """Return the translations of the sources. Warn about sources that were cut or have unknown words, and
+    about unfinished translations."""
     from rich.console import Console
     from rich.progress import track
 

@@ -1,4 +1,5 @@
-"""pellucid example: worked examples, claimed beside computed."""
+"""pellucid example: compute worked examples (of the course notes or your own) and check the claimed
+numbers."""
 
 import argparse
 from importlib import import_module
@@ -11,8 +12,8 @@ from pellucid.worked.examples import example, names, read_example
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print three values for each number: the one in the notes, the one computed from the notes' previous
-    line, and the one computed from the start."""
+    """Print every stage of an example, and each claimed number beside two computed ones: from the line before
+    it, and from the start."""
     if arguments.list:
         for each in map(example, names()):
             put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])

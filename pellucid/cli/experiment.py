@@ -10,7 +10,7 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure, and print the conclusion with its numbers; with --list, print all experiments instead."""
+    """Run an experiment and print its conclusion and tables. With --list, print all experiments instead."""
     name, out, model = arguments.name, arguments.out, arguments.model
     if arguments.list:
         for each in experiments.NAMES:

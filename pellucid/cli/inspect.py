@@ -23,7 +23,8 @@ LAYER = re.compile(r"\.layers\.\d+\.")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Check every file against the manifest's hashes, then describe the model."""
+    """Check the hashes of all files and describe the model. With --tensors or --against, print only what is
+    asked."""
     folder = folder_of(arguments.model)
     if arguments.against:
         put([_against((arguments.model, arguments.against))])
@@ -69,8 +70,8 @@ def list_tensors(model: Transformer) -> dict[str, str]:
 
 
 def parameters_by_part(model: Transformer) -> dict[str, str]:
-    """Return the number of parameters of each module; modules of the same name in several layers are
-    summed."""
+    """Return the number of parameters of each module, such as "encoder.layers.{l}.self_attention" (the sum
+    over all layers), and of "all"."""
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
         part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
@@ -90,7 +91,7 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _configuration(loaded: Loaded) -> list[str]:
-    """Return the settings as TOML; for an imported model, without those of its training, which are
+    """Return the settings as lines of TOML. Leave out [training] for an imported model, because it is
     unknown."""
     imported = "imported from" in loaded.manifest.get("provenance", {})
     sections = to_toml(loaded.config).strip().split("\n\n")

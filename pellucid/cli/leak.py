@@ -16,7 +16,8 @@ TOKENS = 32  # at most, of a translation: each needs some ten passes
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print, for each sentence, what was tried and which predictions depend on later words."""
+    """Print which predictions depend on later words, for each sentence or for random ids. Raise an error if
+    any does."""
     translator = load(arguments.model, arguments.device, precision="fp32")
     vocabulary, to = translator.vocabulary, arguments.to
     if to is not None:
@@ -40,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _ids(translator: Translator, sentence: str, to: str | None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the ids of the source, and the ids that the decoder reads from the model's own translation."""
+    """Translate a sentence. Return the ids of the source, and the ids that the decoder reads for the
+    translation (at most 32)."""
     source = source_of(sentence, to, translator.vocabulary)
     target = translator.translate(sentence, to=to).hypotheses[0].token_ids
     batch = in_batch(translator.model, [(source.ids, target[:TOKENS])])

@@ -16,8 +16,8 @@ _OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str) -> Iterator[list[str]]:
-    """Yield lists of lines from standard input as they arrive. At a bad line, first yield the lines before
-    it, then raise an error."""
+    """Yield lists of lines from standard input as they arrive. If a line is not UTF-8 and `bad_utf8` is
+    "error", first yield the lines before it, then raise an error."""
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
     numbers = itertools.count(1)
@@ -46,8 +46,10 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Read parallel text: one list of lines for each side. It comes from the two columns of --data, or from
-    the files of two options, of which the second may name several files."""
+    """Return a list of lines for each side of parallel text. Raise an error if their lengths differ.
+
+    The sides are the two columns of --data, or the files of two options; the second may name several files.
+    """
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]
     if arguments.data is not None and given:
@@ -88,7 +90,7 @@ def _file_lines(path: str, bad_utf8: str) -> list[str]:
 
 
 def put(lines: Iterable[str]) -> None:
-    """Print texts to standard output, one line each."""
+    """Print each text as one line on standard output; a line feed inside a text becomes a space."""
     if sys.stdout is None:
         raise PellucidError("standard output is closed. Give the command one, such as > FILE.")
     for line in lines:

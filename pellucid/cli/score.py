@@ -9,7 +9,8 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the log-probability of each target (natural logarithm, end token included), one per line."""
+    """Print the log-probability of each target (natural logarithm, end token included), one per line. With
+    --per-token, print JSON with each token."""
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
     scores = translator.score(sources, targets, arguments.to)

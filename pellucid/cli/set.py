@@ -9,8 +9,8 @@ from pellucid.learning.finished import change_translation
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Change a setting in config.toml, write the folder's hashes anew, and print the setting's previous
-    value."""
+    """Change [translation] settings in the model's config.toml, update the hashes, and print each new and
+    previous value."""
     if arguments.model == "demo":
         raise UsageError(
             "demo is the model inside the package, which cannot be changed. Name a model folder."

@@ -1,4 +1,4 @@
-"""Standard output and standard error of a command: UTF-8, and a display that may be closed at any time."""
+"""Standard output and standard error of a command: always UTF-8, and no error if progress cannot be shown."""
 
 import io
 import os
@@ -7,8 +7,8 @@ from contextlib import suppress
 
 
 class Display(io.FileIO):
-    """A file descriptor for progress messages. If its reader closes it or its disk is full, the text is
-    lost."""
+    """A file descriptor for progress messages that never fails: if its reader has closed it or the disk is
+    full, the text is lost."""
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
         """Write, and never raise an error, so that a closed terminal or a full disk does not stop the
@@ -20,8 +20,8 @@ class Display(io.FileIO):
 
 
 def prepare() -> None:
-    """Set up the streams for any locale: text is UTF-8, lines end with a line feed, and bytes in paths are
-    kept."""
+    """Set up standard output and standard error for any locale: UTF-8, line feeds only, and file names that
+    are not UTF-8 as their original bytes."""
     how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if sys.stderr is None:  # the command was called with 2>&-
         sys.stderr = open(os.devnull, "w", **how)  # type: ignore[call-overload]  # noqa: SIM115
@@ -36,7 +36,8 @@ def prepare() -> None:
 
 
 def drop_output() -> None:
-    """Discard what is still in the output buffer, because nobody can read it any more."""
+    """Discard the text still in the buffer of standard output, so that Python does not report a second error
+    at exit."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

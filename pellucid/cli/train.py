@@ -15,7 +15,8 @@ MINUTES = 30.0
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train with a progress bar on a terminal or plain lines elsewhere, and print what to try next."""
+    """Train a model, with a progress bar on a terminal or plain lines elsewhere. At the end, print commands
+    to try."""
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
     out = arguments.out or Path("runs") / _name(arguments)
@@ -86,7 +87,7 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
 
 
 def _resuming(arguments: argparse.Namespace) -> str:
-    """Return the command of this call with --resume, for the user to copy."""
+    """Return this command line with --resume added, for the user to copy."""
     words = [str(word) for word in arguments.argv if word != "--resume"]
     return shlex.join(["pellucid", *words, "--resume"])
 

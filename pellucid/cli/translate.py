@@ -1,4 +1,4 @@
-"""pellucid translate: one line out for every line in."""
+"""pellucid translate: translate standard input line by line."""
 
 import argparse
 import sys
@@ -41,8 +41,8 @@ def _n_best(translations: "Sequence[Translation]", first: int) -> Iterator[str]:
 
 
 class Doubts:
-    """A collector of input lines whose translation may be wrong: a line that was cut or has an unknown word,
-    or a translation without an end."""
+    """A collector of input lines whose translation may be wrong: the line was cut or has an unknown word, or
+    the translation is unfinished."""
 
     def __init__(self, translator: "Translator", name: str, to: str | None) -> None:
         self.translator, self.name, self.to = translator, name, to

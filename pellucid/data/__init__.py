@@ -1,1 +1,2 @@
-"""Parallel text: from files (corpus), as ids (examples), in batches (batch); known corpora (catalog)."""
+"""Parallel text: read from files (corpus), encoded as ids (examples), in batches (batch); known corpora
+(catalog) and the demo's corpus (phrasebook)."""

@@ -56,11 +56,11 @@ def batches(
 
 
 def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens: int) -> list[list[int]]:
-    """Return the indices of the pairs of each batch: each pair once, at most `batch_tokens` per side, padding
-    included.
+    """Return the batches as lists of indices of pairs. Each pair is in one batch; a side has at most
+    `batch_tokens` tokens, padding included. Raise an error if a pair is longer.
 
-    Shuffle the pairs, sort them by their (source, target) lengths within windows, cut them into batches, and
-    shuffle the batches.
+    Shuffle the pairs, sort them by length within large windows, cut them into batches, and shuffle the
+    batches.
     """
     longest = max(map(max, lengths), default=0)
     if longest > batch_tokens:

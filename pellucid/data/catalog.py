@@ -24,8 +24,8 @@ from pellucid.folder.whole_file import making, write_new
 
 @dataclass(frozen=True)
 class File:
-    """A text file of a corpus. `sha256` is the hash of the unpacked text, so every compression of it has the
-    same."""
+    """A text file of a corpus. `sha256` is the hash of the unpacked text, so it does not depend on the
+    compression."""
 
     name: str  # in the prepared folder
     address: str  # plain, .gz, or a .zip that has a file `name`
@@ -57,8 +57,8 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
     """Fetch a known corpus, verify and split it, and return its folder: data/NAME, or `out`.
 
     The files come from `mirror`, or from the folder that PELLUCID_MIRROR names, or from the network. A file
-    that is already there with the right hash is not fetched again. If a file with one of the names has other
-    content, nothing is written.
+    that is already there with the right hash is not fetched again. If the folder has a file of the same name
+    with other content, raise an error and write nothing.
     """
     if name not in CORPORA:
         raise UsageError(f"there is no corpus {name!r} in the catalogue. Known: {', '.join(CORPORA)}.")
@@ -74,8 +74,8 @@ def fetch(name: str, out: str | Path | None = None, mirror: str | Path | None = 
 
 
 def obtain(file: File, folder: Path, mirror: Path | None) -> bytes:
-    """Return the verified text of a file: from `folder` if it is already there, otherwise from the mirror or
-    the network."""
+    """Return the text of a file: from `folder` if it is already there, otherwise from the mirror or the
+    network. Raise an error if its hash is wrong."""
     path = folder / file.name
     if os.path.lexists(path):
         text = path.read_bytes() if path.is_file() else b""
@@ -130,7 +130,8 @@ def _verify(text: bytes, file: File, place: str, remedy: str) -> None:
 
 
 def _parts(corpus: Corpus, texts: Sequence[bytes]) -> dict[str, bytes]:
-    """Return the files train, validation and test by name; {} if the corpus already comes split."""
+    """Return the content of train, validation and test by file name, such as "train.en"; {} if the corpus
+    already comes split."""
     if not corpus.test:
         return {}
     sides = [text.decode().removesuffix("\n").split("\n") for text in texts]  # at line feeds only
@@ -150,8 +151,8 @@ def split_pairs(
     the training data.
 
     Sentences that differ only in case and punctuation count as the same. Validation and test have one
-    translation of each sentence, train has all of them. The order is that of a hash of the text, so every
-    computer gets the same split.
+    translation of each sentence, train has all of them. Sentences are ordered by a hash of their text, so
+    every computer gets the same split.
     """
     groups: dict[str, list[tuple[str, str]]] = {}
     for pair in pairs:

@@ -73,7 +73,8 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
 
 
 def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
-    """Clean pairs from Python like those of files; in errors, `name` replaces the name of a file."""
+    """Check and clean pairs of texts from Python, as pairs of files are cleaned. name: what error messages
+    call them, as there is no file."""
     if len(data.languages) > 1:
         several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
         raise UsageError(f"{several}. Give files for several.")
@@ -87,7 +88,7 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
-    """Return the SHA-256 of pairs that were passed as Python texts; their order counts."""
+    """Return the SHA-256 of pairs of texts from Python. The same pairs in another order have another hash."""
     return hashlib.sha256("".join(repr((source, target)) for source, target in texts).encode()).hexdigest()
 
 
@@ -121,7 +122,7 @@ def _clean(
 
 
 def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:
-    """Return the language of a pair's target, or None if [data] languages names none."""
+    """Return the language of a pair's target, or None if [data] languages is empty."""
     return languages[pair.language][1] if languages else None
 
 
@@ -135,7 +136,7 @@ def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> 
 
 def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
     """Split off up to `count` pairs for validation; no source text is on both sides. Return the pairs to
-    learn from, and the held-out ones.
+    learn from, and the held-out ones. Raise an error if either would be empty.
 
     Sources are taken in the order of a hash of their text (without white space and case), each with all its
     pairs.
@@ -168,8 +169,8 @@ def nothing_left(file: str, report: Report) -> PellucidError:
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name. If two files have the same name, their folders are added
-    to it."""
+    """Return {file name: SHA-256 of the file}. Files of the same name are told apart by their folders:
+    "a/train.tsv"."""
     hashes = {}
     for file, name in short_names(file for corpus in corpora for file in corpus).items():
         try:
@@ -181,8 +182,8 @@ def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
 
 
 def read_lines(file: str) -> Iterator[bytes]:
-    """Yield the lines of a file as bytes, without line feeds; a .gz file is unpacked. Only a line feed ends a
-    line."""
+    """Yield the lines of a file as bytes, without line feeds and without a byte order mark; unpack a .gz
+    file. Only a line feed ends a line."""
     try:
         with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
             for number, line in enumerate(stream):
@@ -196,8 +197,8 @@ def read_lines(file: str) -> Iterator[bytes]:
 def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, bool]:
     """Decode a line, without the carriage return of a CRLF. Return its text, and whether it was valid UTF-8.
 
-    bad_utf8: "error" raises an error for invalid UTF-8; with "replace" and "skip", U+FFFD replaces the
-    invalid bytes (the caller leaves out a line to skip). or_else: a further remedy for the error message.
+    bad_utf8: "error" raises an error for invalid UTF-8; "replace" and "skip" put U+FFFD in place of invalid
+    bytes, and for "skip" the caller drops the line. or_else: a further remedy for the error message.
     """
     line = line.removesuffix(b"\r")
     try:
@@ -226,7 +227,8 @@ def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Co
 
 
 def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the source and the target of each line of a table."""
+    """Yield the source and the target of each line of a table. Raise an error if a line has not exactly two
+    columns; an empty line gives two empty texts."""
     for number, line in enumerate(read_lines(file), 1):
         columns = line.split(b"\t") if line.strip() else [b"", b""]
         if len(columns) != 2:

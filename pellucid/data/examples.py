@@ -22,8 +22,8 @@ class Example:
 def encode_pairs(
     pairs: Sequence[Pair], vocabulary: Vocabulary, data: DataConfig, report: Report | None = None
 ) -> tuple[list[Example], Report]:
-    """Encode the pairs as token ids. Leave out pairs that are too long, or too unequal in length; count them
-    in the report."""
+    """Encode the pairs as token ids. Leave out pairs that are empty, too long or too unequal in length, and
+    count them in the report. Raise an error if none is left."""
     counts = Counter(vars(report or Report(read=len(pairs))))
     tags = len({target for _, target in vocabulary.languages}) > 1
     examples: list[Example] = []
@@ -58,7 +58,8 @@ def unknown_shares(examples: Sequence[Example], vocabulary: Vocabulary) -> tuple
 def sample_examples(
     examples: Sequence[Example], vocabulary: Vocabulary, power: float, max_length: int, seed: int, epoch: int
 ) -> list[Example]:
-    """Sample new segmentations of the examples, which depend on the seed and the epoch only."""
+    """Return the examples split into subwords anew, at random, but always the same for a seed and an epoch.
+    An example that becomes too long stays unchanged."""
     sampled = []
     for index, example in enumerate(examples):
         key = hashlib.blake2b(f"{seed} {epoch} {index}".encode(), digest_size=4).digest()

@@ -90,8 +90,7 @@ NOTES = (
 
 @cache
 def meanings() -> tuple[Meaning, ...]:
-    """Read the phrasebook's file: for each sentence its part (such as "train"), its kind, the languages that
-    it is translated from, and its text in each language."""
+    """Return all sentences of the phrasebook, read from its file, each in all four languages."""
     packed = files("pellucid.data").joinpath("phrasebook.tsv.gz").read_bytes()
     rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
     return tuple(
@@ -101,8 +100,8 @@ def meanings() -> tuple[Meaning, ...]:
 
 @cache
 def split() -> Split:
-    """Return the phrases of all directions, divided into training, validation and held-out ones. A meaning is
-    in the same part in all directions."""
+    """Return the phrases of all translation directions, divided into training, validation, held-out and
+    left-out ones. A sentence is in the same part in all directions."""
     parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
     train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
     return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))
@@ -133,7 +132,8 @@ def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:
 def variants(phrase: Phrase) -> list[tuple[str, str]]:
     """Return (source, target) pairs for a phrase: with and without capital and final punctuation.
 
-    An English source is also returned with its short forms: I'm, don't.
+    An English source is also returned with its short forms (I'm, don't), a short statement also with an
+    exclamation mark.
     """
     target = punctuate(phrase.target, phrase.target_language, phrase.kind)
     short = shorten(phrase.source) if phrase.source_language == "en" else phrase.source
@@ -165,13 +165,14 @@ def punctuate(text: str, language: str, kind: str) -> str:
 
 
 def write(folder: str | Path) -> None:
-    """Write the files for `pellucid train`. If another file has one of the names, write nothing."""
+    """Write the files for `pellucid train`. If one of them exists with other content, raise an error and
+    write nothing."""
     write_new(Path(folder), texts())
 
 
 def texts() -> dict[str, bytes]:
-    """Return the files by name: train.en-hi.tsv and so on with all variants; validation and held-out files
-    without variants."""
+    """Return the content of each file by its name: train.en-hi.tsv and so on with all variants, validation
+    and held-out files without variants."""
     pinned = {*phrases_of([meaning for meaning in meanings() if meaning.part in PINNED]), JE_SUIS_STUDENT}
     found: dict[str, list[tuple[str, str]]] = {}
     parts = {"train": split().train, "validation": split().validation, "held-out": split().held_out}

@@ -1,7 +1,7 @@
-"""Experiments: what is only claimed of the Transformer, measured on your own model and sentence.
+"""Experiments: claims about the Transformer, measured on your own model and sentence.
 
-A module of this package is an experiment: its first line says what it shows, and its function `experiment`
-measures it. The function takes an explanation, a translator or nothing, and then its settings.
+Each module except `corpus` and `result` is an experiment: its first line says what it shows, and its function
+`experiment` measures it. The function takes an explanation, a translator or nothing, and then its settings.
 """
 
 import dataclasses
@@ -39,8 +39,8 @@ def experiment(
     """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`. Print it with .show(), draw
     it with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
 
-    model: a translator, a model folder, or "demo". target: the translation that an experiment with a sentence
-    looks at, in place of the model's own. Further values are the experiment's settings.
+    model: a translator, a model folder, or "demo". text: the sentence, if the experiment needs one. target: a
+    translation to examine instead of the model's own. Other keyword arguments are the experiment's settings.
     """
     need, known = needs(name), settings(name)
     if unknown := values.keys() - known.keys():
@@ -74,7 +74,8 @@ def settings(name: str) -> dict[str, Any]:
 
 
 def describe(name: str, width: int) -> list[str]:
-    """Describe an experiment: what it shows, what it needs, and its settings."""
+    """Return lines of at most `width` characters that say what an experiment shows, what it needs, and its
+    settings."""
     about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
     return paragraph(about, width) + paragraph(needed, width)
@@ -88,8 +89,8 @@ def _module(name: str) -> Any:
 
 
 def _check(setting: str, value: Any, default: Any) -> Any:
-    """Return the value of a setting; raise an error unless it has the type of the default: text, a whole
-    number (1 or more), or several."""
+    """Return the value of a setting: text, a whole number (1 or more), or a list, as its default is. A single
+    value becomes a list where needed; raise an error for any other type."""
     if isinstance(default, tuple):
         several = value if isinstance(value, Iterable) else [value]
         return [_check(setting, each, default[0]) for each in several]

@@ -1,6 +1,7 @@
 """which words a word is due to: integrated gradients, shares that sum to the whole.
 
-Sundararajan et al. (2017) add up the gradients on the straight way from embeddings of zero to the words.
+Sundararajan et al. (2017) integrate the gradients along the straight line from zero embeddings to the words'
+embeddings.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ TOGETHER = 32  # points on the way that are computed as one batch
 
 
 def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
-    """Divide the log-probability of each target word among all words that the model read. The integral has
-    `steps` points."""
+    """Divide the log-probability that reading the words adds to each target word among the words read. The
+    integral has `steps` points."""
     source, words = explanation.source_tokens, [step.expected for step in explanation.steps]
     # The integral over the way by Gauss and Legendre; then both ends of the way, words and no words.
     nodes, weights = np.polynomial.legendre.leggauss(steps)
@@ -46,8 +47,8 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
 
 
 def attribute(explanation: Explanation, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the derivative of each log p with respect to a factor on each word (gradient · input), and log
-    p, P L."""
+    """Multiply the embeddings of all words by each of P points (from 0 to 1). Return the derivative of each
+    log p with respect to each word's factor (gradient · input), P L M, and log p, P L."""
     ids = explanation.source_ids, explanation.target_ids
     model, sizes = explanation.translator.model, [len(each) for each in ids]
     batch = in_batch(model, [ids] * len(points))

@@ -44,8 +44,8 @@ MEASURED = (
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """A corpus as token ids: text to train on, to validate on, and held-out pairs. `config.model` fits the
-    vocabulary."""
+    """Training examples and validation batches as token ids, and held-out pairs as text. `config.model` fits
+    the vocabulary."""
 
     config: Config
     vocabulary: Vocabulary
@@ -55,7 +55,8 @@ class Corpus:
 
 
 def demo_corpus(settings: dict[str, Any]) -> Corpus:
-    """Return the demo's corpus and configuration, with `settings` {"section.key": value} changed."""
+    """Return the demo's corpus with its configuration for a short training, changed by `settings` such as
+    {"training.steps": 900}."""
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
     config = read(Path(str(files("pellucid"))) / "demo.toml", languages | SHORT | settings)
     parts, found = phrasebook.split(), []

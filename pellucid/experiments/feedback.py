@@ -16,7 +16,8 @@ HEADER = ("", "expected", "reads", "says", "p", "loss", "own", "says", "p", "los
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Let the model read its own words, once from the start, and once after a wrong first word."""
+    """Compare reading the right words (teacher forcing) with reading the model's own words: once from the
+    start, and once after a wrong first word."""
     gold, vocabulary, forced = explanation.target_ids, explanation.vocabulary, explanation.steps
     never = {*forbidden_ids(explanation.translator.model, vocabulary), vocabulary.end_id, gold[0]}
     likely = explanation.trace["decoder.logits"].tensor[0, 0].argsort(descending=True).tolist()
@@ -42,8 +43,8 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, list[Step]]:
-    """Let the model continue the target that begins with these ids, reading its own words. Return the text,
-    and each step."""
+    """Translate greedily, with a target that begins with these ids. Return its text, and its steps: at most
+    one for each expected word."""
     gold, translator = explanation.target_ids, explanation.translator
     source, most = explanation.translation.source, len(begun) + len(gold) + 20
     translated = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=most)
@@ -55,8 +56,8 @@ def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, lis
 
 
 def cells(step: Step | None) -> Row:
-    """Return four cells: the word that a step reads, the word it predicts (✗ if wrong), its probability and
-    its loss; dashes if there is no step."""
+    """Return four cells: the word that a step reads, the word it predicts (✗ if wrong), and the expected
+    word's probability and loss; dashes if there is no step."""
     if step is None:
         return list("––––")
     says = step.predicted if step.predicted == step.expected else f"{step.predicted} ✗"

@@ -1,7 +1,7 @@
 """a very large negative number masks as -inf does in float32, and overflows in float16.
 
-The paper masks by "setting to -inf" the scores of what must not be seen (section 3.2.3); much code adds a
-very large negative number instead.
+The paper masks scores by "setting to -inf" (section 3.2.3). Much code adds a very large negative number
+instead.
 """
 
 import math
@@ -17,7 +17,7 @@ HEADER = ("precision", "number", "is held as", "masked weight", "off -inf by", "
 
 
 def experiment() -> Result:
-    """Mask the last of three scores with each of the numbers, in float32 and in float16."""
+    """Mask the last of three scores by adding -inf, -1e9, -1e4, -100 or -10, in float32 and in float16."""
     exact = torch.tensor([*SCORES[:-1], -math.inf], dtype=torch.float64).softmax(-1)
     rows: list[Row] = []
     off: dict[str, list[float]] = {"float32": [], "float16": []}

@@ -19,8 +19,8 @@ from pellucid.show.panels import Shades
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Measure where each head looks, then how probable the translation is when the head is silenced, in three
-    ways."""
+    """Measure where each head looks, and how probable the translation is with this head silenced, in three
+    ways: zero, mean, uniform."""
     parts, whole = attentions(explanation.trace), probability(explanation)
     rows: list[Row] = []
     for part in parts:
@@ -52,7 +52,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def _panel(table: Table, name: str, parts: Sequence[str]) -> Shades:
-    """Draw a column of the table: a row for each attention, a column for each head."""
+    """Return a column of the table as a heat map: a row for each attention, a column for each head."""
     grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
     written = [[f"{number:.2f}" for number in row] for row in grid]
     title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)

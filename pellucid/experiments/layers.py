@@ -1,8 +1,8 @@
 """layers refine: the word that the model would say after each decoder layer (logit lens).
 
-The paper stacks "N = 6 identical layers" (Vaswani et al. 2017, 3.1) and does not say what each adds. To read
-a middle layer with the final projection is the logit lens (nostalgebraist 2020): it was trained for the last
-layer alone, so a wrong word early on does not show that nothing is known there.
+The paper stacks "N = 6 identical layers" (Vaswani et al. 2017, 3.1) and does not say what each adds. Applying
+the final projection to a middle layer is called the logit lens (nostalgebraist 2020). The projection was
+trained for the last layer only, so a wrong word at an early layer does not show that the layer knows nothing.
 """
 
 import torch

@@ -1,8 +1,8 @@
 """without the causal mask training and teacher forcing look excellent, and decoding fails.
 
 The same small model is trained with the mask and without it. Without the mask each position sees the word
-that it is to predict, one place to the right in what the decoder reads. So the model learns to copy it, and
-not to translate; nothing in training shows that, and validation with teacher forcing neither.
+that it must predict, because this is the next word of the decoder's input. So the model learns to copy it
+instead of translating. Neither training nor validation with teacher forcing shows this.
 """
 
 from torch import Tensor
@@ -17,7 +17,7 @@ from pellucid.show.panels import Lines
 
 
 class WholeTarget(NoPast):
-    """A cache for training (`past`) whose mask hides padding only, so that each position sees all target
+    """The cache in training, but with a mask that hides only padding, so that each position sees all target
     tokens."""
 
     def mask(self) -> Mask:
@@ -34,13 +34,14 @@ class LooksAhead(Transformer):
 
 
 def experiment(*, steps: int = 900) -> Result:
-    """Train the demo's model twice on the demo's corpus, which takes two minutes on two idle CPU cores."""
+    """Train the demo's model with and without the causal mask, and compare. This takes two minutes on two
+    idle CPU cores."""
     return compare(demo_corpus({"training.steps": steps}), steps)
 
 
 def compare(corpus: Corpus, steps: int) -> Result:
-    """Train a model with the mask and one without, from the same weights, with the same batches and
-    dropout."""
+    """Train a model with the causal mask and one without it, and compare them. Both have the same first
+    weights, batches and dropout."""
     (model, losses), (other, others) = (train(kind, corpus, steps) for kind in (Transformer, LooksAhead))
     (masked, said), (unmasked, told) = measure(model, losses, corpus), measure(other, others, corpus)
     rows: list[Row] = [list(row) for row in zip(MEASURED, masked, unmasked, strict=True)]

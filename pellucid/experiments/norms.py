@@ -52,8 +52,8 @@ def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
 
 
 def measure(explanation: Explanation, part: str) -> Tensor:
-    """Return mean, variance and vector (2 + D numbers) for each position, at three points: the norm's input,
-    standardised, and the norm's output: 3 L (2 + D)."""
+    """Return three stages of a norm, 3 L (2 + D): its input, the standardised input and its output. Each
+    position has its mean, variance and vector."""
     (before,), _ = made_of(f"{part}.mean", explanation.translator.model.config)
     names = before, f"{part}.standardized", f"{part}.output"
     vectors = torch.stack([explanation.trace[name].tensor[0].double() for name in names])

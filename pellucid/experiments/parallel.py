@@ -1,6 +1,6 @@
-"""training on all positions at once gives the loss and the gradients of step by step, in less time.
+"""training on all positions at once gives the same loss and gradients as step by step, in less time.
 
-Step by step a pass computes one position, and gradients flow back through the cache of keys and values.
+Step by step, each pass computes one position, and gradients flow back through the cache of keys and values.
 """
 
 import copy
@@ -22,7 +22,8 @@ Trained = tuple[float, float, Sequence[Tensor]]  # milliseconds, loss, gradients
 
 
 def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
-    """Compare losses, gradients and times of both ways on random sentences, in float32, without dropout."""
+    """Compare training at once with training step by step: loss, gradients and time, on random sentences, in
+    float32, without dropout."""
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
     words, rows = min(model.config.vocabulary, model.config.target_size), list[Row]()
     for length in lengths:

@@ -11,7 +11,8 @@ from pellucid.show.columns import digits, short
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Replace x + Sublayer(x) by Sublayer(x), at each residual connection in turn, then at all of them."""
+    """Measure how probable the translation is without each residual connection, and without all of them: x +
+    Sublayer(x) becomes Sublayer(x)."""
     trace, whole = explanation.trace, probability(explanation)
     parts = [name.removesuffix(".sum") for name in trace if name.endswith(".sum")]
     rows: list[Row] = []

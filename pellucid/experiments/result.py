@@ -26,7 +26,7 @@ Row = list[Any]  # the cells of a table, or a column of them
 
 
 def probability(explanation: Explanation, edits: Mapping[str, Edit] | None = None) -> float:
-    """Return the probability of the whole translation in a pass with `edits`."""
+    """Return the probability of the whole translation when its pass is run again with `edits`."""
     return probability_in(explanation.again(edits, only="decoder.logits"), explanation)
 
 
@@ -44,19 +44,19 @@ def matrix(
 
 
 def span(numbers: Tensor) -> tuple[float, str, float]:
-    """Return the cell "smallest to largest" of a tensor, for a table."""
+    """Return a table cell with the range of a tensor's numbers, such as "0.12 to 0.98"."""
     return float(numbers.min()), " to ", float(numbers.max())
 
 
 def numbers(table: Table, name: str) -> list[list[float]]:
-    """Return the numbers below this header, as one list; two lists if each cell holds two numbers, and so
-    on."""
+    """Return the numbers of a column: one list for each number that a cell holds. Cells 3 | 4 and 5 | 6 give
+    [[3, 5], [4, 6]]."""
     cells = [cell if isinstance(cell, tuple) else (cell,) for cell in table.column(name)]
     return [list(part) for part in zip(*cells, strict=True) if not isinstance(part[0], str)]
 
 
 def shades(table: Table, most: float | None = None, signed: bool = False) -> Shades:
-    """Return a heat map of a table; its first column has the names of the rows."""
+    """Return a heat map of all columns of a table except the first, which names the rows."""
     grid, names = [row[1:] for row in table.rows], table.column(table.header[0])
     return Shades(table.title, grid, names, table.header[1:], most=most, signed=signed)
 
@@ -67,7 +67,8 @@ def bars(table: Table, title: str, *columns: str) -> Bars:
 
 
 def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), log: str = "x") -> Lines:
-    """Return a chart with a line for each of these columns; the table's first column is the x axis."""
+    """Return a chart of these columns, with two lines at most; a cell with two numbers gives two lines. The
+    table's first column is the x axis."""
     places = [float(row[0]) for row in table.rows]
     found = [each for name in columns for each in numbers(table, name)]
     drawn = zip(labels or columns, found, LINES, strict=False)
@@ -90,13 +91,14 @@ class Result(Viewed):
         draw_panels(path, self.picture, self.title)
 
     def to_json(self, path: str | Path) -> None:
-        """Write the conclusion and all tables as JSON, with all digits."""
+        """Write the whole result as JSON, with all digits: the conclusion, the tables, and the picture's
+        numbers."""
         found = jsonable({"pellucid": __version__} | asdict(self))
         write(Path(path), json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
 
 
 @view(Result)
 def result_parts(result: Result, width: int) -> list[Part]:
-    """Show the conclusion, then the tables."""
+    """Return what is shown, from top to bottom: the conclusion, the title, the tables, the note."""
     shown: list[Part] = [result.title, *result.tables, result.note]
     return [result.conclusion, *(part for each in shown if each for part in ("", each))]

@@ -1,8 +1,8 @@
 """attention rollout: which source words would reach each position (derived, not in the model).
 
 Abnar and Zuidema 2020, Quantifying Attention Flow in Transformers: how much of each source word would have
-reached each position if vectors were only mixed by the attention weights. It is defined for the encoder; the
-mean cross-attention of the last decoder layer through it is our addition.
+reached each position if vectors were only mixed by the attention weights. It is defined for the encoder.
+Multiplying the mean cross-attention of the last decoder layer by it is our addition.
 """
 
 import torch
@@ -13,8 +13,8 @@ from pellucid.seeing.records import attentions
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Multiply the attention weights of the encoder's layers, each layer as half weights, half residual
-    connection."""
+    """Multiply (A + I) / 2 over the layers of the encoder: A is the mean attention of a layer's heads, I
+    stands for the residual."""
     source, expected = explanation.source_tokens, [step.expected for step in explanation.steps]
     rolled = unit = torch.eye(len(source), dtype=torch.float64)
     for part in attentions(explanation.trace):

@@ -1,6 +1,7 @@
 """dividing by sqrt(d_k) keeps the softmax open: entropy and gradient with it and without.
 
-A large d_k pushes it "into regions where it has extremely small gradients" (Vaswani et al. 2017, 3.2.1).
+A large d_k pushes the softmax "into regions where it has extremely small gradients" (Vaswani et al. 2017,
+3.2.1).
 """
 
 import torch
@@ -22,8 +23,8 @@ COLUMNS: dict[str, int | str] = {"variance": ".2f", "entropy": ".2f", "gradient"
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Compare the softmax of scores divided by sqrt(d_k) with that of the scores alone: for the model's own
-    scores, and for random ones."""
+    """Compare the softmax of scores with and without the division by sqrt(d_k), for the model's own scores
+    and for random ones."""
     parts, trace, seed = attentions(explanation.trace), explanation.trace, torch.Generator().manual_seed(0)
     d_k, own, drawn = trace[f"{parts[0]}.queries"].tensor.shape[-1], list[Row](), list[Row]()
     for part in parts:
