@@ -63,7 +63,7 @@ class GrowingPast:
         return Mask(first_query=self.position)
 
     def select(self, rows: Tensor) -> None:
-        """Keep these rows (indices along B), in this order. Beam search does so between steps."""
+        """Keep the rows with these indices (along B), in this order. Beam search does so between steps."""
         self._keys = [keys.index_select(0, rows) for keys in self._keys]
         self._values = [values.index_select(0, rows) for values in self._values]
 
@@ -101,7 +101,7 @@ class FixedPast:
         return Mask(self._span[: self.reach] <= self._positions_R[:, None], some_row_is_empty=False)
 
     def select(self, rows: Tensor) -> None:
-        """Continue with these rows, in this order."""
+        """Reorder the rows in place: row i gets the keys and values of row rows[i]."""
         filled = self._pairs[..., : self.reach, :]
         filled.copy_(filled.index_select(2, rows))
 

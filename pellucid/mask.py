@@ -34,7 +34,8 @@ class Mask:
         return not bool(seen.all())
 
     def may_look(self, queries: int, keys: int, device: torch.device) -> Tensor | None:
-        """Return the mask as bools, 1 or B x 1 x L x M; None if every query may look at every key."""
+        """Return the mask as bools (True: may look) that broadcast to B x 1 x L x M; None if every query may
+        look at every key."""
         allowed = None if self.allowed_BM is None else self.allowed_BM[:, None, None, :]
         if self.first_query is None or keys <= self.first_query + 1:
             return allowed

@@ -44,7 +44,7 @@ class Transformer(Part):
     def read(
         self, source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None = None
     ) -> Tensor:
-        """Do as `forward`, but return the output of the decoder's stack, B L D, before the projection."""
+        """Return what `forward` computes before the projection: the output of the decoder's stack, B L D."""
         check_shapes(source, source_mask, target, target_mask)
         memory = self.remember(self.encode(source, source_mask), source_mask)
         return self.decoder(target, memory, NoPast(target_mask), self.embedding)
@@ -60,17 +60,19 @@ class Transformer(Part):
         return Memory([keys for keys, _ in pairs], [values for _, values in pairs], Mask(source_mask))
 
     def decode(self, target: Tensor, memory: Memory, past: Past) -> Tensor:
-        """Return the logits after each of the next ids (rows L), given the past; the rows of a sentence's
-        hypotheses are neighbours."""
+        """Return the logits B L V that follow the next target ids B L, and extend `past` with their keys and
+        values. Each of the B rows is a hypothesis; the rows of one sentence are neighbours."""
         return self.logits(self.decoder(target, memory, past, self.embedding))
 
     def logits(self, output_BLD: Tensor) -> Tensor:
-        """Apply the linear layer before the softmax; tied, it is the embedding matrix (section 3.4)."""
+        """Return the logits B L V: apply the linear layer before the softmax. If tied, its matrix is the
+        embedding's (section 3.4)."""
         return self.decoder.project(output_BLD, self.projection_weight)
 
     @property
     def projection_weight(self) -> Tensor:
-        """Return the matrix V D that turns the decoder's output into logits."""
+        """Return the matrix V D that turns the decoder's output into logits; if tied, the embedding
+        matrix."""
         if self.decoder.projection.weight is not None:
             return self.decoder.projection.weight
         embedding = self.embedding or self.decoder.embedding
@@ -91,7 +93,7 @@ class Encoder(Part):
         self.norm = Norm(config.width) if config.norm == "first" else None
 
     def forward(self, ids: Tensor, mask: Mask, shared_embedding: nn.Embedding | None) -> Tensor:
-        """Map ids B M to vectors B M D. Inside, M is named L: in self-attention, every position asks."""
+        """Map ids B M to vectors B M D. Inside, M is called L, because every position is also a query."""
         length = ids.shape[1]
         x = self.dropout(embed(self, ids, shared_embedding, slice(0, length), length))
         for layer in self.layers:
@@ -110,7 +112,7 @@ class EncoderLayer(Part):
         self.residual_2 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
-        """Map x to x, B L D; the mask hides padding."""
+        """Return the output of the layer for its input x, both B L D. The mask hides padding."""
         x = self.residual_1(x, lambda y: self.self_attention(y, *self.self_attention.remember(y), mask))
         return self.residual_2(x, self.feed_forward)
 
@@ -131,7 +133,7 @@ class Decoder(Part):
     def forward(
         self, ids: Tensor, memory: Memory, past: Past, shared_embedding: nn.Embedding | None
     ) -> Tensor:
-        """Map ids B L to vectors B L D; `past` knows their positions, and the keys and values before them."""
+        """Map ids B L to vectors B L D. `past` gives their positions, and the earlier keys and values."""
         x = self.dropout(embed(self, ids, shared_embedding, *past.positions(ids.shape[1])))
         mask = past.mask()
         for layer in self.layers:
@@ -139,7 +141,7 @@ class Decoder(Part):
         return self.see("output_BLD", self.norm(x) if self.norm else x)
 
     def project(self, output_BLD: Tensor, weight_VD: Tensor) -> Tensor:
-        """Return the logits; if this thread is watched, show their softmax too."""
+        """Return the logits B L V. If a watcher is active in this thread, also show it their softmax."""
         logits = self.see("logits_BLV", F.linear(output_BLD, weight_VD, self.projection.bias))
         if is_watched():
             self.see("probabilities_BLV", logits.softmax(-1))
@@ -160,7 +162,8 @@ class DecoderLayer(Part):
         self.residual_3 = Residual(config)
 
     def forward(self, x: Tensor, mask: Mask, memory: Memory, past: Past) -> Tensor:
-        """Map x to x, B L D; `memory` has the keys and values of the source, `past` those of the target."""
+        """Return the output of the layer for its input x, both B L D. `memory` has the keys and values of the
+        source, `past` those of the target."""
 
         def look_back(y: Tensor) -> Tensor:
             return self.self_attention(y, *past.extend(self.index, *self.self_attention.remember(y)), mask)
@@ -193,7 +196,7 @@ class Attention(Part):
         return self.split(self.key(y_BMD)), self.split(self.value(y_BMD))
 
     def forward(self, x_BLD: Tensor, keys_BHMK: Tensor, values_BHMU: Tensor, mask: Mask) -> Tensor:
-        """Compare each position's query with the keys; return weighted sums of the values, B L D."""
+        """Return the heads' weighted sums of the values, concatenated and projected by W^O: B L D."""
         queries = self.see("queries_BHLK", self.split(self.query(x_BLD)))
         keys, values = self.see("keys_BHMK", keys_BHMK), self.see("values_BHMU", values_BHMU)
         context = attend(queries, keys, values, mask, self.see, self.dropout)
@@ -214,7 +217,8 @@ def attend(
     dropout: "Dropout",
     scale: float | None = None,
 ) -> Tensor:
-    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): BHLK, BHMK, BHMU -> BHLU."""
+    """Compute Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1): BHLK, BHMK, BHMU -> BHLU. If
+    `scale` is given, it replaces 1 / sqrt(d_k)."""
     scale = 1 / math.sqrt(queries.shape[-1]) if scale is None else scale
     may_look = mask.may_look(queries.shape[2], keys.shape[2], queries.device)
     # In bf16 on a CPU the backward pass of the fused kernel takes up to 10 times as long as these lines on
@@ -233,13 +237,14 @@ def attend(
 
 
 def additive(may_look: Tensor | None, scores_BHLM: Tensor) -> Tensor:
-    """Return the mask that is added to the scores: 0 where a query may look, -inf where not (a view)."""
+    """Return the matrix to add to the scores, B H L M: 0 where a query may look at a key, otherwise -inf. It
+    is an expanded view, so do not change it in place."""
     matrix = scores_BHLM.new_zeros(() if may_look is None else may_look.shape)
     return (matrix if may_look is None else matrix.masked_fill(~may_look, -math.inf)).expand_as(scores_BHLM)
 
 
 def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool | None) -> Tensor:
-    """Apply softmax along M; a row without any allowed key gets weights of zero (softmax alone gives 0/0)."""
+    """Apply softmax along M. With rows_may_be_empty, a row without an allowed key gets weights 0, not NaN."""
     if not rows_may_be_empty:
         return masked_scores.softmax(-1)
     empty = (masked_scores == -math.inf).all(-1, keepdim=True)
@@ -247,7 +252,7 @@ def softmax_over_keys(masked_scores: Tensor, rows_may_be_empty: bool | None) -> 
 
 
 class FeedForward(Part):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), or another activation than max(0, .)."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2); GELU or SiLU can replace max(0, .)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -257,15 +262,15 @@ class FeedForward(Part):
         self.dropout = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map x to x, B L D, each position separately."""
+        """Return FFN(x), B L D; each position is computed separately."""
         hidden = self.see("hidden_BLF", self.inner(x))
         activated = self.see("activated_BLF", self.activation(hidden))
         return self.see("output_BLD", self.outer(self.dropout(activated)))
 
 
 class Residual(Part):
-    """Add & Norm: LayerNorm(x + Sublayer(x)) (section 5.4 for its dropout), or x + Sublayer(LayerNorm(x))
-    when the norm comes first."""
+    """Add & Norm: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) if the norm comes first. Dropout
+    is applied to the sublayer's output (section 5.4)."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -292,7 +297,7 @@ class Norm(Part):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map x to x, B L D, each position separately."""
+        """Return the normalised x, B L D; each position is computed separately."""
         if not is_watched():
             if x.dtype == torch.bfloat16 and torch.is_grad_enabled():
                 # With weight and bias inside, the kernel sums their gradients in bf16 and loses up to half of
@@ -309,7 +314,7 @@ class Norm(Part):
 
 
 class Projection(nn.Module):
-    """The matrix and bias before the softmax; a tied matrix belongs to the embedding and is None here."""
+    """The matrix and bias that make the logits. If tied, the matrix is None: the embedding has it."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -320,8 +325,8 @@ class Projection(nn.Module):
 def embed(
     stack: "Encoder | Decoder", ids: Tensor, shared: nn.Embedding | None, where: slice | Tensor, above: int
 ) -> Tensor:
-    """Return token embeddings times sqrt(D) (section 3.4) plus positions (section 3.5): B L -> B L D. The ids
-    have the positions `where`, which are all below `above`."""
+    """Return token embeddings times sqrt(D) (section 3.4) plus positional encodings (section 3.5): B L -> B L
+    D. `where` has the positions of the ids, and `above` is a number greater than all of them."""
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
@@ -333,7 +338,8 @@ def embed(
 def check_shapes(
     source: Tensor, source_mask: Tensor | None, target: Tensor, target_mask: Tensor | None
 ) -> None:
-    """Refuse shapes that broadcasting would accept silently: unequal sentences, or a mask of numbers."""
+    """Raise an error for inputs that broadcasting would accept silently: different numbers of sources and
+    targets, or a mask that is not bool or not of the shape of its ids."""
     if len(source) != len(target):
         raise UsageError(f"{len(source)} sources and {len(target)} targets: give a target for each source.")
     for name, mask, ids in (("source_mask", source_mask, source), ("target_mask", target_mask, target)):
@@ -350,7 +356,8 @@ def sinusoids(
 ) -> Tensor:
     """Return the sinusoidal positional encodings PE: L D (section 3.5).
 
-    PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...); fairseq: i + 2 for i, j / (D/2 - 1) for 2j/D.
+    PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...). With kind = "fairseq", i + 2 replaces i, and D
+    - 2 replaces D.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
@@ -360,13 +367,14 @@ def sinusoids(
 
 
 def round_up(length: int) -> int:
-    """Round up to a power of two, so that few tables of positions are made; for an exported graph, one."""
+    """Round up to a power of two, so that few tables of positions are made. During an export, return
+    EXPORTED_POSITIONS, so that there is only one table."""
     return EXPORTED_POSITIONS if torch.compiler.is_exporting() else 1 << (length - 1).bit_length()
 
 
 class Dropout(nn.Module):
-    """In training, set each value to 0 with probability `rate` and multiply the others by 1 / (1 - rate)
-    (Srivastava et al. 2014; section 5.4)."""
+    """Dropout: in training, sets each value to 0 with probability `rate` and multiplies the others by 1 / (1
+    - rate) (Srivastava et al. 2014; section 5.4)."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()
@@ -379,8 +387,8 @@ class Dropout(nn.Module):
 
 
 def keep_or_drop(x: Tensor, rate: float) -> Tensor:
-    """Return a factor for each value of x: 0 with probability `rate` (rounded to 1/256), otherwise the factor
-    that keeps the mean."""
+    """Return a random factor for each value of x: 0 with probability `rate` (rounded to 1/256), otherwise the
+    factor above 1 that keeps the mean."""
     # One random byte a value: with more, random numbers took a tenth of a training step on a CPU.
     dropped = max(1, min(255, round(rate * 256)))
     # 64 random bits are the bytes of 8 values; torch fills all 64 only if the range begins at -2^63.
@@ -391,7 +399,8 @@ def keep_or_drop(x: Tensor, rate: float) -> Tensor:
 
 @torch.no_grad()
 def initialise(model: Transformer) -> None:
-    """Xavier for matrices, N(0, 1/D) for embeddings (scaled, they are as long as positions), 0 for biases."""
+    """Initialise the parameters: Xavier for matrices, N(0, 1/D) for embeddings and the projection, 0 for
+    biases. Times sqrt(D), embeddings are about as long as positional encodings."""
     for name, parameter in model.named_parameters():
         if "embedding" in name or "projection.weight" in name:
             parameter.normal_(0.0, model.config.width**-0.5)

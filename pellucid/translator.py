@@ -31,8 +31,8 @@ class Translator(TextTranslator):
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:
-        """Compare a word in two sentences: how much its vectors differ after each layer, and which other
-        words caused it."""
+        """Compare a word in two sentences: how much its vectors differ after each layer, and how much each
+        word contributed to the difference."""
         return compare(self, word, a, b, to)
 
 
@@ -43,11 +43,11 @@ def load(
 
     path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), a folder of
         transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, or "demo" for the model inside the
-        package. A list of them is an ensemble, with the [translation] settings of the first.
-    device: "auto" (a GPU where PyTorch sees one), "cpu", "cuda", "cuda:1", or a torch.device.
-    precision: what `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a GPU), "int8" (on a
-        CPU, the fastest: docs/performance.md), or "auto", which is "fp32". In "bf16" a folder of
-        transformers is read in bf16, without a copy in fp32.
+        package. A list of paths gives an ensemble, with the [translation] settings of its first model.
+    device: "auto" (a GPU if PyTorch finds one), "cpu", "cuda", "cuda:1", or a torch.device.
+    precision: the number format that `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a
+        GPU), "int8" (on a CPU, the fastest: docs/performance.md), or "auto", which is "fp32". With "bf16",
+        the weights of a folder of transformers are read in bf16, without a copy in fp32.
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):

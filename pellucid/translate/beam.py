@@ -16,11 +16,11 @@ NONE = np.float32(-math.inf)
 
 
 def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
-    """Return the 2 * beam continuations of each sentence with the highest sums of log-probabilities.
+    """Return, for each sentence, the 2 * beam continuations with the highest sums of log-probabilities.
 
-    With twice as many as `beam`, `beam` hypotheses stay open even if `beam` continuations end the sentence.
-    Of equal sums, the lower hypothesis comes first, then the lower id. beam = 1 is greedy search. If there
-    are fewer continuations, the rest have the sum -inf.
+    Twice as many as `beam`, so that `beam` hypotheses stay open even if `beam` continuations end. If sums are
+    equal, the hypothesis with the lower index comes first, then the lower token id. beam = 1 is greedy
+    search. If there are fewer continuations, the rest have the sum -inf.
     """
     count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
     if likely.ids is None:
@@ -48,8 +48,8 @@ def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
 
 
 def best_of_each(log_p_RV: Tensor, so_far_R: Tensor, count: int) -> Tensor:
-    """Return, for each row, the `count` ids with the highest sums, in ascending order of ids. Of equal sums,
-    the lower id is chosen."""
+    """Return, for each row, the `count` ids with the highest log_p + so_far, in ascending order of ids (all
+    ids if there are fewer). If sums are equal, the lower id is chosen."""
     if log_p_RV.shape[1] <= count:
         return torch.arange(log_p_RV.shape[1], device=log_p_RV.device).expand_as(log_p_RV)
     highest, ids = log_p_RV.topk(count + 1)

@@ -94,7 +94,7 @@ class CapturedEngine:
         return CapturedDecoding(self, session, sources, room)
 
     def take_back(self, session: "Session") -> None:
-        """Keep a session, so that a later call of the same shape can use it again."""
+        """Keep a session for a later call of the same shape. If more than KEPT are kept, drop the oldest."""
         self._kept[session.key] = session
         while len(self._kept) > KEPT:
             self._kept.pop(next(iter(self._kept)))
@@ -117,8 +117,8 @@ class CapturedDecoding:
         self._session.read(joined, [self._sources[place] for place in places])
 
     def step(self, tokens: Array, required: Array | None) -> NextTokens:
-        """Decode one step, given the last token of each row. Return the likeliest next tokens, or all tokens
-        if the room has no limit."""
+        """Decode one step, given the last token of each row. Return the log-probabilities of the likeliest
+        next tokens; of all tokens if the room's `candidates` is 0."""
         session, each = self._session, len(tokens) // len(self._places.taken)
         self._rows = self._rows_of(each)
         told = session.told
@@ -140,8 +140,8 @@ class CapturedDecoding:
         return NextTokens(values[:, :-1], ids, values[:, -1], all_tokens)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. Sentences that have no row among them end, and their places become
-        free."""
+        """Continue with the rows at these indices, in this order. `sentences` are the indices of the
+        sentences that continue: the places of the others become free. None: all sentences continue."""
         before = self._rows[rows]
         if sentences is not None:
             self._places.keep(sentences)
@@ -206,7 +206,8 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute one step. `filled` is the largest number of tokens of a row, the present one included."""
+        """Compute one step, and return its Results. `filled`: tokens in the longest row, the present
+        included."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if is_watched() or self._model.training:  # which must not stay in a graph

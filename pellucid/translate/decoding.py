@@ -1,4 +1,4 @@
-"""Decode batches of sentences: what the search asks for, computed by Transformers or engines."""
+"""Decode sentences in batches: share them out to threads; Transformers or engines compute the steps."""
 
 import functools
 import sys
@@ -56,8 +56,8 @@ class TransformerDecoding:
         return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. `sentences` are the sentences that they belong to; None: no sentence has
-        ended."""
+        """Continue with the rows at these indices, in this order. `sentences` are the indices of the
+        sentences that continue; None: all do."""
         self._past.select(torch.from_numpy(rows).to(self._device))
         if sentences is not None:
             self._memory = self._memory.select(torch.from_numpy(sentences).to(self._device))
@@ -76,7 +76,7 @@ class Waiting:
     """The sentences of a call that have not begun, longest first. The threads of the call take their
     sentences from this list.
 
-    fits: how many sentences can be decoded together if the longest of them is the one at this index.
+    fits: a function that returns how many sentences can be decoded together, given the index of the longest.
     most: the most sentences that one thread decodes together.
     joining: whether sentences may join an open batch, or must wait until the batch has ended.
     """
@@ -90,8 +90,8 @@ class Waiting:
         self._fits, self._joining, self._begun, self._lock = fits, joining, 0, threading.Lock()
 
     def take(self, open_places: Sequence[int]) -> list[int]:
-        """Return the sentences that begin now, beside the open ones; [] if none can. Where possible, several
-        begin at once, because they are encoded together."""
+        """Return the indices of the sentences that begin now, in addition to the open ones; [] if none can
+        begin. New sentences wait until several can begin at once, because they are encoded together."""
         with self._lock:
             left = self.order[self._begun :]
             if not left or (open_places and not self._joining):
@@ -154,7 +154,8 @@ def decode_batch(
     waiting: Waiting | None = None,
 ) -> Iterator[SearchStep]:
     """Decode the waiting sentences (by default all requests), and yield the result of each step, which adds
-    one token."""
+    one token. `choose` picks the continuations: by default beam search. With options.sample, they are always
+    drawn."""
     sources, options = [each.source for each in requests], rules.options
     if options.sample:
         choose = functools.partial(draw, options=options, chance=Chance(requests, options))
@@ -206,8 +207,8 @@ def share_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rul
 
 
 def threads_for(engine: Engine | CapturedEngine, sentences: int, width: int) -> tuple[int, int]:
-    """Return how many threads decode separate sentences, and how many threads share each step. With few
-    hypotheses, most of a step is reading the weights; threads that share a step read the weights once."""
+    """Return two numbers: how many threads decode sentences of their own, and how many threads share the work
+    of each of their steps. With few hypotheses, sharing is faster, because the weights are read only once."""
     threads = max(1, torch.get_num_threads())
     if isinstance(engine, CapturedEngine):
         return 1, 1

@@ -31,8 +31,8 @@ class EnsembleDecoding:
         return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows. `sentences` are the sentences that they belong to; None: no sentence has
-        ended."""
+        """Continue with the rows at these indices, in this order. `sentences` are the indices of the
+        sentences that continue; None: all do."""
         for each in self._decodings:
             each.select(rows, sentences)
 

@@ -38,10 +38,10 @@ def evaluate(
     lowercase: bool = False,
     tokenize: str = "13a",
 ) -> Scores:
-    """Compute BLEU and chrF of the translations of a corpus, and the percentage that match exactly.
+    """Compare translations with references: compute BLEU, chrF and the percentage that equal a reference.
 
-    references: a list with one reference for each hypothesis, or several such lists. tokenize: "none" for
-    text that is already tokenised, "13a" (the default), "intl", "char" or "zh".
+    references: a list with one reference for each hypothesis, or several such lists.
+    tokenize: how BLEU splits the text: "none" (it is already tokenised), "13a", "intl", "char" or "zh".
     """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
@@ -75,8 +75,8 @@ def evaluate(
 def exactly_right(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
 ) -> float:
-    """Return the percentage of hypotheses that equal one of their references. Both sides are compared in
-    Unicode NFC and without white space at the ends.
+    """Return the percentage of hypotheses that equal one of their references, after Unicode normalisation
+    (NFC) and without white space at both ends.
 
     references: one or several lists, each with one reference for each hypothesis.
     """

@@ -1,8 +1,8 @@
 """The hypotheses of a batch during the search, and the results.
 
-Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at different steps, so rows are
-aligned at their ends. The arrays are small, so they are NumPy arrays on the CPU, even if the model computes
-on a GPU.
+Axes: S sentence, W hypothesis of a sentence, L position. Sentences begin at different steps, so shorter rows
+are filled up on the left: the newest token of every row is in the last column. The arrays are small, so they
+are NumPy arrays on the CPU, even if the model computes on a GPU.
 """
 
 import math
@@ -19,7 +19,8 @@ OF_SENTENCES = 5  # fields of Hypotheses that have one number a sentence; the ot
 
 class Candidates(NamedTuple):
     """Possible continuations of hypotheses, S x W, best first. Each has the index of the hypothesis that it
-    continues, its next token, the sum of log-probabilities with this token, and the token's own."""
+    continues, its next token, the sum of log-probabilities up to this token, and this token's
+    log-probability."""
 
     parents: Array
     tokens: Array
@@ -28,8 +29,8 @@ class Candidates(NamedTuple):
 
 
 class Hypotheses(NamedTuple):
-    """The open hypotheses of each sentence, best first. In an empty slot, the sum of log-probabilities is
-    -inf."""
+    """The open hypotheses of each sentence, best first. If a sentence has fewer than W, its other slots are
+    empty: their sum of log-probabilities is -inf."""
 
     places: Array  # S, the sentence's place in the caller's list
     limits: Array  # S, the most tokens of a hypothesis, the end token included
@@ -86,11 +87,11 @@ class Hypotheses(NamedTuple):
         return Hypotheses(*self[: OF_SENTENCES - 1], *grown)
 
     def keep(self, kept: Array) -> "Hypotheses":
-        """Keep, for each sentence, the hypotheses with these indices, S x W."""
+        """Return, for each sentence, only the hypotheses with these indices, S x W, in this order."""
         return Hypotheses(*self[:OF_SENTENCES], *(pick(each, kept) for each in self[OF_SENTENCES:]))
 
     def first(self, width: int) -> "Hypotheses":
-        """Keep the first `width` hypotheses of each sentence."""
+        """Return only the first `width` hypotheses of each sentence."""
         return Hypotheses(*self[:OF_SENTENCES], *(each[:, :width] for each in self[OF_SENTENCES:]))
 
     def of(self, sentences: Array) -> "Hypotheses":
@@ -101,7 +102,8 @@ class Hypotheses(NamedTuple):
         return kept._replace(tokens=tokens, log_probabilities=log_p)
 
     def without(self, gone: Array) -> "Hypotheses":
-        """Return the hypotheses with the slots that the mask `gone`, S x W, marks made empty."""
+        """Return the hypotheses without those that the mask `gone`, S x W, marks: their slots become
+        empty."""
         return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
 
 
@@ -119,8 +121,8 @@ class Found:
 def extract(
     hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
 ) -> list[tuple[int, Found]]:
-    """Return the hypotheses that the mask `which`, S x W, marks: pairs of the sentence's index and the
-    hypothesis, in the mask's order."""
+    """Return a pair (index of the request, hypothesis) for each True in the mask `which`, S x W, row by
+    row."""
     results = []
     for sentence, column in zip(*which.nonzero(), strict=True):
         length = int(hypotheses.lengths[sentence])
@@ -138,5 +140,5 @@ def penalise(log_probability: float, length: int, length_penalty: float) -> floa
 
 
 def pick(array: Array, places_SW: Array) -> Array:
-    """Return the entries of each sentence at these indices: S x N x ... becomes S x W x ..."""
+    """Return, for each sentence, its entries at these indices: result[s, w] = array[s, places_SW[s, w]]."""
     return array[np.arange(len(array))[:, None], places_SW]

@@ -51,7 +51,7 @@ def log_probabilities(
     targets: Sequence[Sequence[int]],
     batch_tokens: int,
 ) -> list[list[float]]:
-    """Return the log-probability of each token of each target, up to its end token (natural logarithm)."""
+    """Return, for each target, the log-probability (natural) of each token, end token included."""
     scores: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     with evaluating(*models), torch.no_grad():

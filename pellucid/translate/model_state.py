@@ -43,8 +43,8 @@ def state_of(model: Transformer) -> list[object]:
 
 
 def is_as_configured(model: Transformer) -> bool:
-    """Tell whether a model has exactly the modules and shapes of its configuration, in one data type. Only
-    then does an engine compute the same as the model."""
+    """Tell whether a model has exactly the modules and shapes of its configuration, in one data type, and no
+    parameter made in inference mode. Only then does an engine compute the same as the model."""
     if len({each.dtype for each in model.parameters()}) > 1:
         return False
     if any(each.is_inference() for each in model.parameters()):

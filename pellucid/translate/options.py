@@ -19,8 +19,7 @@ ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
 class TranslationOptions(TypedDict, total=False):
-    """The options of one call, which the docstring of `translate` explains. None means the default of the
-    model's configuration."""
+    """The options of one call, which the docstring of `translate` explains. None means the default."""
 
     beam: int | None
     n_best: int | None
@@ -79,15 +78,16 @@ class Options:
 
 
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """Return complete options: those of the call, with the model's configuration in place of None."""
+    """Return complete options: those of the call, and the default for each that is None. The defaults of beam
+    and length_penalty come from `config`."""
     values = check_values(options)
     values.pop("prefix", None)
     return Options(**{"beam": config.beam, "length_penalty": config.length_penalty} | values)
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are not None, as a dictionary; raise an error for a value that is not
-    allowed."""
+    """Return the options that are not None, as a dictionary. Raise an error for a value that is not allowed,
+    or for an option of sampling, such as top_k, without `sample`."""
     values = {name: value for name, value in options.items() if value is not None}
     for name, value in values.items():
         if name in LIMITED:

@@ -84,7 +84,8 @@ def prefixes_of(
 
 
 def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids of a prefix, given as text or as ids, without an end token."""
+    """Return the ids of a prefix, given as text or as ids, without an end token. For None, return the id of
+    the target language if the model's targets begin with one, otherwise []."""
     if prefix is None:
         return vocabulary.target_tag(to)
     if not isinstance(prefix, str):

@@ -18,7 +18,8 @@ from pellucid.translate.search import Request
 def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
     """Draw the next token of each hypothesis at random.
 
-    The probabilities are p ** (1 / temperature), limited first to the top_k likeliest tokens, then to top_p.
+    The probabilities are proportional to p ** (1 / temperature), for the top_k likeliest tokens, and of these
+    for the fewest that together have at least the probability top_p.
     """
     log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
     uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
@@ -36,8 +37,8 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
 
 
 def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
-    """Keep the top_k highest scores of each row, and of these the fewest that have a total probability of
-    top_p. The other scores become -inf."""
+    """Return the scores with all but the likeliest tokens of each row at -inf. The top_k highest scores stay,
+    and of these the fewest whose probabilities sum to at least top_p; None: no limit."""
     if top_k is not None and top_k < scores_RV.shape[1]:
         ids = best_of_each(scores_RV, scores_RV.new_zeros(len(scores_RV)), top_k)
         scores_RV = torch.full_like(scores_RV, -math.inf).scatter(1, ids, scores_RV.gather(1, ids))

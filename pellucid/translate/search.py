@@ -35,8 +35,8 @@ class Decoding(Protocol):
         """
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows, in this order. `sentences` are the sentences that they belong to; None:
-        no sentence has ended."""
+        """Continue with the rows at these indices, in this order. `sentences` are the indices of the
+        sentences that continue; None: all do."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,9 @@ Take = Callable[[Sequence[int]], Sequence[int]]
 def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
-    """Decode sentences; each step adds one token. A sentence is finished when `width` of its hypotheses have
-    ended, or at its limit; then `take` chooses others to decode in its place."""
+    """Decode sentences step by step: yield the result of each step, which adds one token to each hypothesis.
+    A sentence is finished when `width` of its hypotheses have ended, or at its limit; then `take` chooses
+    others to decode in its place."""
     width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
     collected = defaultdict[int, list[Found]](list)
@@ -140,8 +141,8 @@ def _continue(
 
 
 def _require(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
-    """Return the token that must come next in each row: of the prefix, or the end token at the limit; FREE if
-    any token may come. Return None if all rows are free."""
+    """Return the token that must come next in each row: the next token of its prefix, or the end token at its
+    limit if `rules.forced_end`; FREE if any token may come. Return None if all rows are free."""
     lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
     if not (lengths < hypotheses.given).any() and not (rules.forced_end and last.any()):
         return None
@@ -177,8 +178,8 @@ def _is_decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, requ
 
 
 def _check(likely: NextTokens, hypotheses: Hypotheses, requests: Sequence[Request]) -> None:
-    """Raise an error if a log-probability is NaN or infinite, because the search could then run without
-    end."""
+    """Raise an error if the highest log-probability of an open hypothesis is NaN or infinite, because the
+    search could then run without end."""
     highest = likely.log_p.max(-1) if likely.ids is not None else likely.log_p.amax(-1).cpu().numpy()
     if math.isfinite(highest.sum()):
         return
@@ -193,8 +194,8 @@ def _check(likely: NextTokens, hypotheses: Hypotheses, requests: Sequence[Reques
 
 
 def _keep_to_rules(likely: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
-    """Set the log-probability of each token that the rules or the prefix exclude at this step to -inf, in
-    place."""
+    """Exclude the tokens that the rules or the prefix do not allow at this step: set their log-probabilities
+    to -inf, in place."""
     log_p, ids = likely.log_p, likely.ids
     if required is not None:
         forced = (required != FREE).nonzero()[0]

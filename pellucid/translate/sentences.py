@@ -58,7 +58,7 @@ def without_start(text: str, vocabulary: Vocabulary) -> str:
     """Return the text without a start token at its beginning, START or <s> as course notes write it, because
     the model adds its own.
 
-    Only if words are tokens, and START and <s> are not among them; otherwise the text is unchanged.
+    Only if the tokens are words and START is not in the vocabulary; otherwise the text is unchanged.
     """
     found = START.match(text) if vocabulary.kind == "word" else None
     if found and vocabulary.unknown_id in vocabulary.source.encode("START"):

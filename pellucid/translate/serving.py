@@ -65,8 +65,8 @@ class Serving:
     def decoders(self, call: Call) -> Sequence[Decoder]:
         """Return what decodes the sentences of a call: usually engines with the present weights.
 
-        The models themselves decode if a trace, an edit or a hook needs their tensors, if no engine can
-        compute them, or if an engine would need too much memory.
+        Except with int8, the models themselves decode if a trace, an edit or a hook needs their tensors, if
+        no engine can compute them, or if an engine would need too much memory.
         """
         with self._lock:
             self._forget_old_weights()
@@ -96,7 +96,8 @@ class Serving:
         return needed <= options.memory << 20
 
     def _ready_engines(self) -> Sequence[Decoder]:
-        """Return engines with the present weights; make them if there are none yet."""
+        """Return engines with the present weights; make them if there are none yet. With int8, raise an error
+        if the model no longer matches its configuration."""
         if self._precision == "int8" and not self._as_configured:
             raise UsageError(
                 'precision = "int8" needs the Transformer that the configuration describes, but modules of '

@@ -27,7 +27,7 @@ from pellucid.translate.translation import Translation, stable_beginning, text_o
 class TextTranslator:
     """A model and its vocabulary: translates, samples, streams and scores.
 
-    Several models are an ensemble: a token's probability is the mean of theirs.
+    Several models form an ensemble: the probability of a token is the mean of the models' probabilities.
 
     Attributes:
         vocabulary: turns text into token ids and back (encode_source, decode_target, source_tokens, …).
@@ -68,7 +68,8 @@ class TextTranslator:
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
-        """Return the (source, target) pairs that the model was made for; `to` can be one of the targets."""
+        """Return the model's (source, target) language pairs; () if it names none. `to` is one of the
+        targets."""
         return self.vocabulary.languages
 
     @overload
@@ -82,24 +83,25 @@ class TextTranslator:
     def translate(
         self, sources: str | Sequence[str], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> Translation | list[Translation]:
-        """Translate a string into a Translation, a list into a list; an empty line has an empty translation.
+        """Translate a string into a Translation, or a list into a list. An empty line has an empty
+        translation.
 
-        to: the target language; needed where the model has several.
-        beam: hypotheses that are followed at once; 1 is greedy. Default: [translation] beam of the model, 5.
-        n_best: how many of them are returned. Default: 1.
+        to: the target language; needed if the model has several, unless the source begins with >>xx<<.
+        beam: how many hypotheses are followed; 1 is greedy. Default: the model's [translation] beam, 5.
+        n_best: how many hypotheses are returned. Default: 1.
         length_penalty: a hypothesis's log-probability is divided by length ** length_penalty. Default: 1.0.
-        min_length: the least tokens of a translation, without its end token. Default: 0.
-        max_length: the most tokens, with the end token. Default: twice the source's tokens plus 20, at most
-            [translation] max_length of the model, 512.
+        min_length: the fewest tokens of a translation, without its end token. Default: 0.
+        max_length: the most tokens of a translation, with its end token. Default: twice the source's tokens
+            plus 20, at most [translation] max_length of the model, 512.
         prefix: text or token ids that the translation begins with: one for all sources, or a list with one
             for each. Default: none.
-        sample: draw n_best hypotheses at random in place of the beam search. Default: False.
+        sample: draw n_best hypotheses at random instead of beam search. Default: False.
         temperature: with sample; below 1 favours likely tokens, above 1 unlikely ones. Default: 1.0.
-        top_k: with sample; draw from this number of the likeliest tokens. Default: all.
+        top_k: with sample; draw only from the top_k likeliest tokens. Default: all.
         top_p: with sample; draw from the likeliest tokens that together have this probability. Default: 1.0.
-        seed: with sample; the same seed draws the same. Default: 0.
-        batch_tokens: source tokens that are translated together; less needs less memory. Default: what fits.
-        memory: MB that translating may take beside the model; sentences that do not fit wait. Default: 4000.
+        seed: with sample; the same seed gives the same translations. Default: 0.
+        batch_tokens: source tokens that are decoded together; fewer need less memory. Default: what fits.
+        memory: MB that translating may take besides the model; sentences that do not fit wait. Default: 4000.
         """
         texts = [sources] if isinstance(sources, str) else sources
         sentences = self._read_sources(texts, to)
@@ -112,7 +114,7 @@ class TextTranslator:
     def translate_ids(
         self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> list[Translation]:
-        """Translate sources that the caller has tokenised: lists of ids, each with the end token."""
+        """Translate sources that the caller has tokenised: lists of ids, each ending with the end token."""
         self._check_language(to)
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
@@ -125,7 +127,7 @@ class TextTranslator:
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> Iterator[str]:
         """Yield a greedy or sampled translation piece by piece, each piece as soon as later tokens cannot
-        change it."""
+        change it. Raise an error if `beam` or `n_best` is above 1."""
         if any(options.get(name) not in (None, 1) for name in ("beam", "n_best")):
             raise UsageError(
                 "stream follows one hypothesis, because with several the text may change until its end. "
@@ -136,7 +138,8 @@ class TextTranslator:
         return self._stream(sentences[0], self.request(sentences, {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
-        """Return the log-probability of each target given its source, end token included."""
+        """Return how probable each target is as the translation of its source: the log-probability of each
+        token, end token included, and their sum."""
         if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
             sides = ["one text" if isinstance(side, str) else f"{len(side)}" for side in (sources, targets)]
             raise UsageError(
