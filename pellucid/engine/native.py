@@ -63,7 +63,8 @@ class Arena:
         self._used = -self._bytes.ctypes.data % BLOCK
 
     def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """Return an array that begins at a cache line."""
+        """Return the next free part of the block as an array of this shape and type, aligned to a cache
+        line."""
         size = bytes_in(shape, dtype)
         part = self._bytes[self._used : self._used + size]
         self._used += up(size)

@@ -52,7 +52,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def _panel(table: Table, name: str, parts: Sequence[str]) -> Shades:
-    """Return a column of the table as a heat map: a row for each attention, a column for each head."""
+    """Draw one column of the table as a grid, with a row for each attention and a column for each head."""
     grid = torch.tensor(table.column(name)).view(len(parts), -1).tolist()
     written = [[f"{number:.2f}" for number in row] for row in grid]
     title, most = ("entropy, bits", None) if name == "bits" else (f"p, silenced: {name}", 1.0)

@@ -122,7 +122,7 @@ def _open_pickled(path: Path) -> TensorFile:
             return OnDisk(path, stored)
         return InMemory(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
-        raise PellucidError("it contains more than tensors, or is damaged: it was not opened.") from None
+        raise PellucidError("it was not loaded: it contains more than tensors or is damaged.") from None
 
 
 def _find_stored(tensor: Tensor) -> Stored | None:

@@ -61,8 +61,8 @@ def cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """The loss and its gradient, computed together over slices of positions, because both need the same
-    logits."""
+    """Cross-entropy of the projected hidden vectors. Its gradient is computed in the same pass, because both
+    need the same logits, which exist for a slice of positions at a time."""
 
     @staticmethod
     def forward(

@@ -37,7 +37,7 @@ def list_examples(first: Example | None) -> list[Example]:
 
 
 def about(of: Example) -> str:
-    """Describe an example in one line, with its place in the notes."""
+    """Describe an example in one line. For an example of the course notes, add the note and its lines."""
     return of.about + (f" (note {of.note}, lines {of.lines})" if of.note else "")
 
 

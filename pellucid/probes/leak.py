@@ -55,7 +55,8 @@ class LeakReport(Viewed):
 def find_leak(
     model: nn.Module | Predict, *, source: Ids | None = None, target: Ids | None = None
 ) -> LeakReport:
-    """Find predictions that depend on later target tokens, in evaluation mode and in training mode.
+    """Return a report of all predictions that depend on later target tokens, in evaluation mode and in
+    training mode.
 
     model: a function (source B M, source_mask B M, target B L) -> logits B L V, such as a Transformer of
     Pellucid. The target is what the decoder reads, so row i may depend on target[:, : i + 1] only. A function

@@ -100,8 +100,8 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
 
 
 def _stream(stack: str, config: ModelConfig) -> list[str]:
-    """List the tensors of a stack's residual stream, in order: its embeddings, then the output of each
-    residual connection."""
+    """List the names of the tensors in a stack's residual stream, in order: its embeddings, then the output
+    of each residual connection."""
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
     residuals = [(layer, number) for layer in range(layers) for number in ADDED[stack]]
     outputs = [f"{stack}.layers.{layer}.residual_{number}.output" for layer, number in residuals]

@@ -36,8 +36,8 @@ def watches(watcher: Watcher) -> bool:
 
 @contextmanager
 def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]:
-    """Let a watcher read and replace every tensor that the modules of this model (None: of any model) show in
-    this thread, until the block ends."""
+    """Until the block ends, pass every tensor that the modules of this model compute in this thread to
+    `watcher`, which may read or replace it. model = None means any model."""
     parts = None if model is None else _parts_of(model)
     if is_watched():
         raise UsageError(

@@ -26,8 +26,8 @@ def sample(model: SentencePieceProcessor, text: str, power: float, chance: rando
 def _segmentations(
     model: SentencePieceProcessor, word: str, power: float
 ) -> tuple[list[list[int]], list[float]]:
-    """Return the most probable ways to split a word, as ids, with their probabilities relative to the
-    first."""
+    """Return the most probable ways to split a word, as ids, and how probable each is relative to the first,
+    to the power `power`."""
     found = model.nbest_encode_as_ids(word, nbest_size=MOST)
     scores = [sum(map(model.get_score, ids)) for ids in found]
     return found, [math.exp(power * (score - scores[0])) for score in scores]

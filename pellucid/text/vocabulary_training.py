@@ -60,8 +60,8 @@ def train_vocabulary(
 def _load_named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:
     """Load the ready-made vocabulary that the configuration names."""
     if len(config.model) > 2:
-        count = f"[vocabulary] model names {len(config.model)} files"
-        raise UsageError(f"{count}. Give one, or one for each side.")
+        count = f"[vocabulary] model lists {len(config.model)} files"
+        raise UsageError(f"{count}. List one file for both sides, or two: source and target.")
     try:
         protos = {name: Path(name).read_bytes() for name in config.model}
     except OSError as error:

@@ -96,7 +96,7 @@ def _embed(
 
 def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
     """Add the output of a sublayer (given, or computed by the feed-forward network) to the inputs, and
-    normalise the sum. A feed-forward network without weights for the norm is computed alone."""
+    normalise the sum. With a feed-forward network but no weights for the norm, compute the network only."""
     inputs, has_layer = given["inputs"], "w_1" in given
     if not has_layer and given["sublayer"].shape != inputs.shape:
         sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"

@@ -59,8 +59,8 @@ class WorkedAttention(WorkedExample):
         super().__init__(records, shapes(start, tensors), start.arrays, tokens)
 
     def check(self, claims: Mapping[str, Any], decimals: int | None = None) -> Report:
-        """Judge claimed numbers cell by cell, against the numbers computed from the claimed line before and
-        from the start."""
+        """Judge claimed numbers cell by cell. Each is compared with two numbers: one computed from the
+        claimed stage before it, and one computed from the start."""
         return check(self.start, claims, decimals, self.tokens)
 
     def to_html(

@@ -202,7 +202,7 @@ def test_a_ready_made_model_that_lacks_something(tmp_path: Path) -> None:
     assert "has no token >>hi<<, which chooses" in error(full, data=DataConfig(languages=THREE))
     other = model_file(tmp_path, "other.model", pad_id=1, unk_id=0, bos_id=2, eos_id=3)
     assert error(full, other).startswith(f"{full} and {other}: the special tokens differ, ")
-    assert error(full, full, full) == ("[vocabulary] model names 3 files. Give one, or one for each side.")
+    assert error(full, full, full).startswith("[vocabulary] model lists 3 files. List one file for both")
 
 
 def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_an_example_of_ones_own(pellucid: Command, files: Any) -> None:
     [
         ("scores = [[1.0]]", "scores is not known. There are: heads, "),
         ("[given]\n", "nothing is given. Write [given] and, in it, queries = [[…], …] and so on."),
-        ("given = 3", "given must be a table: [given]."),
+        ("given = 3", "given must be a table, which begins with a line [given]."),
         ("[given]\nquery = [[1.0]]", 'query is not known. Did you mean "w_query"?'),
         ('[given]\nscores = [["one"]]', 'scores: "one" is not a number. Write 0.25, -inf, or … for a'),
     ],

@@ -121,7 +121,7 @@ def _example(name: str, table: dict[str, Any], where: str) -> Example:
     would silently have no effect."""
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
-            raise UsageError(f"{where}: {key} must be a table: [{key}].")
+            raise UsageError(f"{where}: {key} must be a table, which begins with a line [{key}].")
     if "like" in table:  # the inputs and settings that this example leaves out
         base = _table(table["like"])
         taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
