@@ -84,13 +84,11 @@ class FixedPast:
         self.reach = longest  # positions that a step looks at: more than any row has filled
 
     def positions(self, length: int) -> tuple[Tensor, int]:
-        """Return the position of the next token of each row, R x 1, and an upper bound that is above them
-        all."""
+        """Return the position of each row's next token, R x 1, and an upper bound that is above them all."""
         return self._positions_R[:, None], len(self._span)
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
-        """Write a layer's new keys and values at the next position of each row; return all keys and
-        values."""
+        """Write a layer's new keys and values at each row's next position; return all keys and values."""
         both = self._pairs[layer, :, :, :, : self.reach]
         new = torch.stack((keys_BHMK, values_BHMU))
         both.scatter_(3, self._positions_R[None, :, None, None, None].expand_as(new), new)

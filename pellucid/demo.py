@@ -108,8 +108,7 @@ def training_line(step: int | None, config: Config, out: Path) -> str:
 
 
 def score_line(translator: Translator, sentences: Sentences) -> str:
-    """Return a line that counts the exactly right translations in each direction: "en→hi 249/250 (99.6%),
-    …"."""
+    """Return a line that counts exactly right translations in each direction: "en→hi 249/250 (99.6%), …"."""
     counts = []
     for (source, target), pairs in sentences.items():
         translations = translator.translate([text for text, _ in pairs], to=target)
@@ -131,8 +130,7 @@ def train_model(config: Config, out: Path) -> Path:
 
 
 def rebuild(out: Path) -> None:
-    """Train the demo model in `out`, and store it in the package with 16-bit weights, for `make
-    demo-model`."""
+    """Train the demo model in `out`, and store it in the package in float16, for `make demo-model`."""
     phrasebook.write(out / DATA)
     loaded = load_model(train_model(configuration(out), out))
     package = Path(str(files("pellucid"))) / "demo_model"

@@ -37,8 +37,7 @@ class Explanation(Reading):
 
     @functools.cached_property
     def beam_path(self) -> BeamPath:
-        """Run the search again; return the path of this target through it, and the candidates that were
-        dropped."""
+        """Run the search again; return the path of this target in it, and the dropped candidates."""
         return follow_search(self.translator, self)
 
     def again(

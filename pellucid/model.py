@@ -71,8 +71,7 @@ class Transformer(Part):
 
     @property
     def projection_weight(self) -> Tensor:
-        """Return the matrix V D that turns the decoder's output into logits; if tied, the embedding
-        matrix."""
+        """Return the matrix V D that turns the decoder's output into logits; if tied, the embedding's."""
         if self.decoder.projection.weight is not None:
             return self.decoder.projection.weight
         embedding = self.embedding or self.decoder.embedding

@@ -26,7 +26,7 @@ class Translator(TextTranslator):
     """
 
     def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
-        """Translate a sentence, or take `target` as its translation, and record every matrix of one pass over
+        """Translate a sentence, or take `target` as its translation; record every matrix of one pass over
         both."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 

@@ -53,8 +53,7 @@ def _add_verb(verbs: Any, name: str, verb: dict[str, Any], shared: dict[str, Any
 
 
 def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
-    """Add an argument to the parser. `written` is its form in the help: `--beam N`, `--json` (a switch) or
-    `MODEL`."""
+    """Add an argument to the parser. `written` is its form in the help: `--beam N`, `--json` or `MODEL`."""
     name, _, metavar = written.partition(" ")
     if not name.startswith("--"):
         name, metavar = settings.pop("dest", name.lower()), settings.pop("metavar", name)
@@ -80,8 +79,7 @@ def text(argument: str) -> str:
 
 
 def _refuse_empty(argument: str, remedy: str) -> str:
-    """Return the argument. Raise an error if it is empty, such as "$MODEL" when the shell variable is not
-    set."""
+    """Return the argument. Raise an error if it is empty, such as "$MODEL" when the variable is not set."""
     if not argument:
         raise argparse.ArgumentTypeError(f"it is empty: {remedy}")
     return argument

@@ -68,8 +68,7 @@ def _messages_as_lines() -> Iterator[None]:
 
 
 def _with_options(error: PellucidError, arguments: argparse.Namespace) -> str:
-    """Return the message with command-line options in place of settings: `--beam 0` in place of `beam =
-    0`."""
+    """Return the message with command-line options for settings: `--beam 0` in place of `beam = 0`."""
 
     def spell(part: object) -> str:
         if not isinstance(part, Setting) or part.name not in vars(arguments):

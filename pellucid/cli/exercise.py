@@ -13,8 +13,7 @@ PREFIX = "pellucid: "  # that an error has on its first line
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the question of an exercise; with an answer, print whether it is right; with --solve, the
-    solution."""
+    """Print an exercise's question; with an answer, print whether it is right; with --solve, the solution."""
     if arguments.list:
         for chapter, found in groupby(exercises.exercises().values(), lambda each: each.chapter):
             put([f"docs/learn/{chapter}.md", *(f"    {each.name:28}{each.about}" for each in found)])

@@ -15,8 +15,7 @@ from pellucid.translator import load
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Explain a translation: write the files that the options name, then print its tables on standard
-    output."""
+    """Explain a translation: write the files that the options name, then print tables on standard output."""
     put([])  # raises at once if there is no standard output
     names = [name for name in ("html", "json", "npz") if getattr(arguments, name) is not None]
     files = {name: place(getattr(arguments, name)) for name in names}

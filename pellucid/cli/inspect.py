@@ -23,8 +23,7 @@ LAYER = re.compile(r"\.layers\.\d+\.")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Check the hashes of all files and describe the model. With --tensors or --against, print only what is
-    asked."""
+    """Check all hashes and describe the model. With --tensors or --against, print only what is asked."""
     folder = folder_of(arguments.model)
     if arguments.against:
         put([_against((arguments.model, arguments.against))])
@@ -51,8 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _against(names: tuple[str, str]) -> str:
-    """Return text that says whether two models compute the same function or, if not, where they first
-    differ."""
+    """Return text that says whether two models compute the same function or where they first differ."""
     one, other = map(folder_of, names)
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
@@ -91,8 +89,7 @@ def _tree(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _configuration(loaded: Loaded) -> list[str]:
-    """Return the settings as lines of TOML. Leave out [training] for an imported model, because it is
-    unknown."""
+    """Return the settings as lines of TOML. An imported model has no [training]: it is unknown."""
     imported = "imported from" in loaded.manifest.get("provenance", {})
     sections = to_toml(loaded.config).strip().split("\n\n")
     known = [each for each in sections if not (imported and each.startswith("[training]"))]

@@ -16,8 +16,8 @@ TOKENS = 32  # at most, of a translation: each needs some ten passes
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print which predictions depend on later words, for each sentence or for random ids. Raise an error if
-    any does."""
+    """Print which predictions depend on later words. Raise an error if any does. Without a sentence, use
+    random ids."""
     translator = load(arguments.model, arguments.device, precision="fp32")
     vocabulary, to = translator.vocabulary, arguments.to
     if to is not None:

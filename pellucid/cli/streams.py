@@ -11,8 +11,7 @@ class Display(io.FileIO):
     full, the text is lost."""
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
-        """Write, and never raise an error, so that a closed terminal or a full disk does not stop the
-        work."""
+        """Write, and never raise an error: a closed terminal or a full disk must not stop the work."""
         written = None  # also the answer of a full descriptor that does not block
         with suppress(OSError):
             written = super().write(data)
@@ -36,8 +35,7 @@ def prepare() -> None:
 
 
 def drop_output() -> None:
-    """Discard the text still in the buffer of standard output, so that Python does not report a second error
-    at exit."""
+    """Discard the text still in standard output's buffer, so that Python reports no second error at exit."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

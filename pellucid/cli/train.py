@@ -15,8 +15,8 @@ MINUTES = 30.0
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train a model, with a progress bar on a terminal or plain lines elsewhere. At the end, print commands
-    to try."""
+    """Train, with a progress bar on a terminal or plain lines elsewhere. At the end, print commands to
+    try."""
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
     out = arguments.out or Path("runs") / _name(arguments)
@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
-    """Return the full paths of the files in --source and --target or in --data; [] if a CONFIG is given
-    instead."""
+    """Return the full paths of the files in --source and --target or in --data; [] if CONFIG is given."""
     source, target, table = arguments.source, arguments.target, arguments.data
     if (source is None) != (target is None):
         raise UsageError("--source and --target belong together: give both, or neither.")
@@ -69,8 +68,7 @@ def _name(arguments: argparse.Namespace) -> str:
 
 
 def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
-    """Return the configuration, and the text for train.toml: "" unless the settings are chosen in this
-    call."""
+    """Return the configuration, and the text for train.toml: "" unless this call chooses the settings."""
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if not files:

@@ -14,7 +14,7 @@ PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellu
 
 
 def as_list(name: str, value: Any) -> Any:
-    """Return a list of corpora or of language pairs; a single one, such as ["a.en", "a.de"], is put into a
+    """Return a list of corpora or of language pairs; a single one, such as ["a.en", "a.de"], goes into a
     list."""
     value = [value] if isinstance(value, str) else value
     is_one = isinstance(value, list) and value and all(isinstance(entry, str) for entry in value)

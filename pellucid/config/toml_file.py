@@ -39,8 +39,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a Config. `config` is one already, or a dictionary with the content of a TOML file, or the path
-    of one."""
+    """Return a Config. `config` is one already, or a dictionary like a TOML file, or the path of a file."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -129,8 +128,7 @@ def without_folders(config: Config) -> Config:
 
 
 def to_table(config: Config) -> dict[str, Any]:
-    """Return the configuration as nested dictionaries with types of TOML; settings that are None are left
-    out."""
+    """Return the configuration as nested dictionaries with types of TOML, without settings that are None."""
     sections = asdict(config).items()
     return {name: {key: value for key, value in each.items() if value is not None} for name, each in sections}
 

@@ -20,7 +20,7 @@ Lengths = tuple[int, int]  # of a source and its target, in tokens
 
 @dataclass(frozen=True)
 class Batch:
-    """Several pairs of similar lengths as padded tensors of ids. A mask is True at real tokens, False at
+    """Several pairs of similar lengths as padded tensors of ids. A mask is True at tokens, False at
     padding."""
 
     source: Tensor  # B M
@@ -48,8 +48,7 @@ class Batch:
 def batches(
     examples: Sequence[Example], seed: int, epoch: int, tokens: int, start: int, pad_id: int, first: int = 0
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch. `first` is the number of the batch to begin with, for a resumed
-    training."""
+    """Yield the batches of an epoch. `first` is the number of the batch to begin with, after a resume."""
     lengths = [(len(example.source), len(example.target)) for example in examples]
     for rows in plan_batches(lengths, seed, epoch, tokens)[first:]:
         yield make_batch([examples[row] for row in rows], start, pad_id)
@@ -102,7 +101,6 @@ def pad(
 
 
 def _shuffle(items: Sequence[int], chance: random.Random) -> list[int]:
-    """Return the items in random order. Only random() is used, because Python promises to keep its
-    results."""
+    """Return the items in random order. Only random() is used: Python promises to keep its results."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

@@ -24,8 +24,7 @@ from pellucid.folder.whole_file import making, write_new
 
 @dataclass(frozen=True)
 class File:
-    """A text file of a corpus. `sha256` is the hash of the unpacked text, so it does not depend on the
-    compression."""
+    """A text file of a corpus. `sha256` is the hash of the unpacked text, whatever the compression."""
 
     name: str  # in the prepared folder
     address: str  # plain, .gz, or a .zip that has a file `name`

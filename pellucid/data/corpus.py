@@ -169,7 +169,7 @@ def nothing_left(file: str, report: Report) -> PellucidError:
 
 
 def fingerprint(corpora: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return {file name: SHA-256 of the file}. Files of the same name are told apart by their folders:
+    """Return {file name: SHA-256 of the file}. Files of the same name also have their folder:
     "a/train.tsv"."""
     hashes = {}
     for file, name in short_names(file for corpus in corpora for file in corpus).items():

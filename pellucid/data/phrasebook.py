@@ -16,6 +16,7 @@ from pellucid.text.preparation import prepare
 
 LANGUAGES = ("en", "fr", "es", "hi")
 DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
+PARTS = ("train", "validation", "held-out", "left-out")
 PINNED = ("pinned", "tour")  # parts that are always in training: people ask for these sentences first
 EXCLAIMED = 6  # a statement of fewer words is also learnt with !
 # The short forms of English, each after the words it shortens; in this order.
@@ -63,17 +64,6 @@ class Phrase:
         return f"{self.source_language}-{self.target_language}"
 
 
-@dataclass(frozen=True)
-class Split:
-    """The phrases for training, for validation and for the test (held out). `left_out` are too similar to
-    held-out ones, and unused."""
-
-    train: tuple[Phrase, ...]
-    validation: tuple[Phrase, ...]
-    held_out: tuple[Phrase, ...]
-    left_out: tuple[Phrase, ...]
-
-
 # The notes mix two languages, and the phrasebook takes their sentence as it stands, in training.
 JE_SUIS_STUDENT = Phrase("fr", "en", "Je suis student", "I am a student")
 # The sentences of one set of course notes, as they stand there.
@@ -99,12 +89,15 @@ def meanings() -> tuple[Meaning, ...]:
 
 
 @cache
-def split() -> Split:
-    """Return the phrases of all translation directions, divided into training, validation, held-out and
-    left-out ones. A sentence is in the same part in all directions."""
-    parts = (("train", *PINNED), ("validation",), ("held-out",), ("left-out",))
-    train, *others = (phrases_of([each for each in meanings() if each.part in part]) for part in parts)
-    return Split((*train, JE_SUIS_STUDENT), *(tuple(part) for part in others))
+def split() -> dict[str, list[Phrase]]:
+    """Return the phrases of each of PARTS. A sentence is in the same part in all translation directions; the
+    left-out ones are too similar to held-out ones, and unused."""
+    parts: dict[str, list[Meaning]] = {name: [] for name in PARTS}
+    for meaning in meanings():
+        parts["train" if meaning.part in PINNED else meaning.part].append(meaning)
+    phrases = {name: phrases_of(chosen) for name, chosen in parts.items()}
+    phrases["train"].append(JE_SUIS_STUDENT)
+    return phrases
 
 
 @cache
@@ -175,9 +168,8 @@ def texts() -> dict[str, bytes]:
     and held-out files without variants."""
     pinned = {*phrases_of([meaning for meaning in meanings() if meaning.part in PINNED]), JE_SUIS_STUDENT}
     found: dict[str, list[tuple[str, str]]] = {}
-    parts = {"train": split().train, "validation": split().validation, "held-out": split().held_out}
-    for name, part in parts.items():
-        for phrase in part:
+    for name in PARTS[:3]:
+        for phrase in split()[name]:
             pairs = variants(phrase) if name == "train" else [(phrase.source, phrase.target)]
             repeated = REPEATED if name == "train" and phrase in pinned else 1
             found.setdefault(f"{name}.{phrase.direction}.tsv", []).extend(pairs * repeated)

@@ -74,8 +74,7 @@ def settings(name: str) -> dict[str, Any]:
 
 
 def describe(name: str, width: int) -> list[str]:
-    """Return lines of at most `width` characters that say what an experiment shows, what it needs, and its
-    settings."""
+    """Return lines of at most `width` cells: what an experiment shows, what it needs, and its settings."""
     about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
     return paragraph(about, width) + paragraph(needed, width)

@@ -59,12 +59,12 @@ def demo_corpus(settings: dict[str, Any]) -> Corpus:
     {"training.steps": 900}."""
     languages = {"data.languages": [list(direction) for direction in phrasebook.DIRECTIONS]}
     config = read(Path(str(files("pellucid"))) / "demo.toml", languages | SHORT | settings)
-    parts, found = phrasebook.split(), []
-    for part in (parts.train, parts.validation, parts.held_out):
+    found = []
+    for part in phrasebook.PARTS[:3]:
         pairs: list[Pair] = []
-        for each in part:
+        for each in phrasebook.split()[part]:
             language = phrasebook.DIRECTIONS.index((each.source_language, each.target_language))
-            texts = phrasebook.variants(each) if part is parts.train else [(each.source, each.target)]
+            texts = phrasebook.variants(each) if part == "train" else [(each.source, each.target)]
             pairs += [Pair(*text, language, 1, each.direction) for text in texts]
         found.append(pairs)
     return corpus_of(config, *found)
@@ -73,8 +73,7 @@ def demo_corpus(settings: dict[str, Any]) -> Corpus:
 def corpus_of(
     config: Config, train: Sequence[Pair], validation: Sequence[Pair], held_out: Sequence[Pair]
 ) -> Corpus:
-    """Make a corpus: learn a vocabulary from the training pairs, and encode the training and validation
-    pairs."""
+    """Make a corpus: learn a vocabulary from the training pairs, encode training and validation pairs."""
     vocabulary = prepare_vocabulary(train, config)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, judged = (encode_pairs(part, vocabulary, config.data)[0] for part in (train, validation))
@@ -84,7 +83,7 @@ def corpus_of(
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
-    """Train a model of this class; every class sees the same batches. Return the model, and the loss of each
+    """Train a model of this class; every class sees the same batches. Return it, and the loss of each
     step."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
     size = training.batch_tokens
@@ -98,8 +97,7 @@ def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transfor
 
 
 def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tuple[list[float], str]:
-    """Return one number for each name in MEASURED, and the model's translation of the first held-out
-    sentence."""
+    """Return a number for each name in MEASURED, and the translation of the first held-out sentence."""
     found = validate(model, corpus.vocabulary, corpus.config, corpus.validation, corpus.held_out)
     scores, leaks = found.scores, {leak.position for leak in find_leak(model).leaks}
     losses_and_words = statistics.fmean(losses[-LAST:]), found.loss, words_right(model, corpus.validation)
@@ -110,8 +108,7 @@ def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tupl
 
 @torch.no_grad()
 def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
-    """Return the percentage of target words to which the model gives the highest probability, with teacher
-    forcing."""
+    """Return the percentage of target words that get the highest probability, with teacher forcing."""
     right = 0
     for batch in batches:
         likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)

@@ -18,8 +18,7 @@ DRAWN = "probability of the expected word, and the most probable word"
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Apply the final projection to the embeddings and to the output of each decoder layer, as if each were
-    the last."""
+    """Apply the final projection to the embeddings and to the output of each decoder layer."""
     model, expected = in_float32(explanation.translator.model), [step.expected for step in explanation.steps]
     names = ["embedded", *(f"layer {number}" for number in range(model.config.decoder_layers))]
     said: list[Row] = [expected]

@@ -17,7 +17,7 @@ from pellucid.show.panels import Lines
 
 
 class WholeTarget(NoPast):
-    """The cache in training, but with a mask that hides only padding, so that each position sees all target
+    """The cache in training, but with a mask that hides only padding: each position sees all target
     tokens."""
 
     def mask(self) -> Mask:

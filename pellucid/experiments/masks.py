@@ -55,8 +55,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def mask(name: str, seen: Trace, part: str, sentence: int) -> Table:
-    """Return a table of the mask of one attention, for one sentence; its title says how many cells are
-    hidden."""
+    """Return a table of one attention's mask for one sentence; its title says how many cells are hidden."""
     record, values = seen[f"{part}.mask"], seen[f"{part}.mask"].tensor[sentence, 0]
     title = f"{name} ({part}): {int((values == -math.inf).sum())} of {values.numel()} cells are −∞"
     return matrix(title, record.labels("L", sentence), record.labels("M", sentence), values, ".0f")

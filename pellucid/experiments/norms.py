@@ -18,8 +18,8 @@ STAGES = ("before", "standardized", "final")
 
 
 def experiment(explanation: Explanation, *, part: str | None = None) -> Result:
-    """Measure every norm of the pass. Show all vectors of one norm: `part`, by default the first of the
-    decoder."""
+    """Measure every norm of the pass. Show all vectors of one norm, `part`: by default the decoder's
+    first."""
     trace, model = explanation.trace, explanation.translator.model
     parts = [name.removesuffix(".variance") for name in trace if name.endswith(".variance")]
     part = part or next(name for name in parts if name.startswith("decoder"))

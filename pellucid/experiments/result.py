@@ -91,8 +91,7 @@ class Result(Viewed):
         draw_panels(path, self.picture, self.title)
 
     def to_json(self, path: str | Path) -> None:
-        """Write the whole result as JSON, with all digits: the conclusion, the tables, and the picture's
-        numbers."""
+        """Write the result as JSON, with all digits: conclusion, tables, and the picture's numbers."""
         found = jsonable({"pellucid": __version__} | asdict(self))
         write(Path(path), json.dumps(found, ensure_ascii=False, allow_nan=False).encode())
 

@@ -57,8 +57,7 @@ def save_model(
     provenance: Mapping[str, Any],
     stored_as: torch.dtype = torch.float32,
 ) -> None:
-    """Save a model in a folder. The folder keeps its earlier model until all files of the new one are on the
-    disk."""
+    """Save a model in a folder, which keeps its earlier model until all files of the new one are written."""
     folder, weights = Path(folder), {name: each.to(stored_as) for name, each in model.state_dict().items()}
     for name, tensor in weights.items():
         if not torch.stack(tensor.aminmax()).isfinite().all():  # which needs no second copy of it
@@ -86,8 +85,7 @@ def save_config(folder: Path, config: Config) -> None:
 def save_state(
     run_folder: str | Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int = 2
 ) -> None:
-    """Write checkpoints/step-N/. Then delete all but the last `keep` checkpoints, and those of later
-    steps."""
+    """Write checkpoints/step-N/. Then delete all but the last `keep` checkpoints, and later ones."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealing(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
@@ -110,8 +108,7 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
 
 
 def newest_step(run_folder: str | Path) -> int | None:
-    """Return the step of the newest complete checkpoint, or None if there is none; the checkpoint is not
-    opened."""
+    """Return the step of the newest complete checkpoint, which is not opened; None if there is none."""
     steps = _steps(Path(run_folder) / "checkpoints")
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
@@ -140,8 +137,7 @@ def is_run(folder: str | Path) -> bool:
 
 
 def recover(run_folder: str | Path) -> None:
-    """Repair the folder of a run before it starts: complete an interrupted replacement, and remove unfinished
-    files."""
+    """Repair the folder of a run: complete an interrupted replacement, and remove unfinished files."""
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
         _replace_model(new.parent)
@@ -165,7 +161,7 @@ def _replace_state(checkpoints: Path) -> None:
 
 
 def _replace_model(folder: Path) -> None:
-    """Replace the model by the one in `.new/`, if that one is complete. `recover` repeats this after an
+    """Replace the model by the one in `.new/`, if that is complete. `recover` does so after an
     interruption."""
     new = folder / ".new"
     if not is_sealed(new):
@@ -183,8 +179,7 @@ def _replace_model(folder: Path) -> None:
 
 
 def read_tensors(content: bytes, path: Path) -> dict[str, Tensor]:
-    """Read the tensors of a safetensors file, given its bytes; raise an error that names `path` if it is
-    damaged."""
+    """Read the tensors in the bytes of a safetensors file; raise an error that names `path` if damaged."""
     try:
         return safetensors.torch.load(content)
     except SafetensorError as error:

@@ -23,7 +23,7 @@ from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 
 class Loaded(NamedTuple):
-    """The content of a model folder, with all hashes checked; its manifest says where the model comes
+    """The content of a model folder, with all hashes checked. The manifest says where the model comes
     from."""
 
     model: Transformer
@@ -80,8 +80,7 @@ def load_config(folder: Path) -> Config:
 
 
 def _refuse_without_validation(run_folder: Path) -> None:
-    """Raise an error that names last/ if this folder belongs to a training run that has not chosen a best
-    model yet."""
+    """Raise an error that names last/ if this is a training run that has not chosen a best model yet."""
     last = run_folder / "last"
     # In this order, because a trainer may seal its first model and move it into place meanwhile.
     if any(map(is_sealed, (run_folder / ".new", run_folder))) or not is_sealed(last):

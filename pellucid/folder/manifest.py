@@ -24,7 +24,7 @@ UNSEALED = ".manifest"  # its name until everything is on the disk
 
 @contextmanager
 def sealing(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]:
-    """Make a new folder and yield it. When the block ends, write the manifest; after an error, remove the
+    """Make a new folder and yield it. Write the manifest when the block ends; after an error, remove the
     folder."""
     with writing(folder):
         folder.parent.mkdir(exist_ok=True)
@@ -75,8 +75,7 @@ def read_sealed(folder: Path, kind: str, needed: Sequence[str]) -> tuple[dict[st
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
-    """Return the manifest of a folder; raise an error if it is missing, of another kind, or has a wrong
-    hash."""
+    """Return a folder's manifest; raise an error if it is missing, of another kind, or has a wrong hash."""
     path = folder / MANIFEST
     try:
         table = json.loads(path.read_bytes())

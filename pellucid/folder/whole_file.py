@@ -88,8 +88,7 @@ def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _is_there(path: Path, content: bytes) -> bool:
-    """Return whether a file with exactly this content exists; raise an error if the name belongs to anything
-    else."""
+    """Return whether a file with this content exists; raise an error if something else has the name."""
     if not os.path.lexists(path):
         return False
     with suppress(OSError):
@@ -103,8 +102,7 @@ def _is_there(path: Path, content: bytes) -> bool:
 
 @contextmanager
 def making(folder: Path) -> Iterator[None]:
-    """Make a folder and its parents. If the block fails, remove those of them that are new and still
-    empty."""
+    """Make a folder and its parents. If the block fails, remove the new ones that are still empty."""
     made = list(itertools.takewhile(lambda path: not path.exists(), (folder, *folder.parents)))
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,8 +119,7 @@ def making(folder: Path) -> Iterator[None]:
 def writing(
     path: Path, remedy: str = "What was saved before is intact. Make room, or choose another folder."
 ) -> Iterator[None]:
-    """Turn an error of the operating system inside the block into a PellucidError that names the folder or
-    file."""
+    """Turn an operating system's error inside the block into a PellucidError that names the path."""
     try:
         yield
     except OSError as error:
@@ -138,8 +135,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk. On Windows, a folder needs no flush, and nothing
-    is done."""
+    """Flush a file, or the names in a folder, to the disk. Windows needs no flush of a folder."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

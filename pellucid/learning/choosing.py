@@ -194,8 +194,7 @@ def kind_of(corpus: Corpus) -> str:
 
 
 def vocabulary_size(corpus: Corpus, kind: str) -> int:
-    """Return the number of tokens that the vocabulary should have, including special tokens such as
-    padding."""
+    """Return how many tokens the vocabulary should have, including special ones such as padding."""
     usual = next(size for pairs, size in SUBWORDS.items() if corpus.pairs < pairs)
     tokens = {"words": corpus.different_words, "characters": corpus.different_characters}
     return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
@@ -213,8 +212,7 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
 
 def speed(preset: str, size: int) -> float:
-    """Return a rough estimate of how many target tokens a CPU trains per second with this preset and
-    vocabulary size."""
+    """Return a rough estimate of the target tokens that a CPU trains per second with this preset and size."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 

@@ -60,8 +60,8 @@ def _difference(one: Loaded, other: Loaded) -> str:
 
 
 def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config, Config]:
-    """Change settings such as {"translation.beam": 8} in a model folder; return the configuration before and
-    after."""
+    """Change settings such as {"translation.beam": 8} in a model folder; return the old and new
+    configuration."""
     for name in changes:
         if not name.startswith("translation."):
             known = ", ".join(f"translation.{setting.name}" for setting in fields(TranslationConfig))

@@ -78,8 +78,7 @@ class Learner:
     def _update(
         self, step: int, done: float, loss: float, plain_loss: float, tokens: int, split: int
     ) -> Update:
-        """Update the weights with AdamW if the loss and the gradient are finite; return what happened in the
-        step."""
+        """Update the weights with AdamW if loss and gradient are finite; return what happened in the step."""
         rate = learning_rate(step, self.training, self.model.config.width, done)
         norm = self._collect_gradients()
         finite = math.isfinite(loss) and math.isfinite(norm)

@@ -21,8 +21,7 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """The log of a run: it shows messages and writes them to a file, and keeps them in memory until the file
-    is open."""
+    """The log of a run: it shows messages and writes them to a file, or remembers them until it is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report
@@ -83,8 +82,7 @@ class Log:
 
 
 def figures_of(step: Step) -> dict[str, Any]:
-    """Return what metrics.jsonl records of a step: its number, losses, learning rate, validation and so
-    on."""
+    """Return what metrics.jsonl records of a step: its number, losses, learning rate, validation …"""
     values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
     values |= asdict(step.update)
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
@@ -96,8 +94,7 @@ def _write(file: FileIO, content: bytes) -> None:
 
 
 def _step_of(line: str) -> float:
-    """Return the step number in a line of metrics.jsonl; infinity for the final average, and for an
-    incomplete line."""
+    """Return the step in a line of metrics.jsonl; infinity for the final average or an incomplete line."""
     try:
         entry = json.loads(line)
         return math.inf if "average" in entry else int(entry["step"])

@@ -26,8 +26,7 @@ class Loss:
 
 
 def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-    """Return the loss of a model that predicts the next token at each target position of a batch (teacher
-    forcing)."""
+    """Return the loss of a model that predicts the next token at each target position (teacher forcing)."""
     weight = model.projection_weight
     batch = batch.to(weight.device)
     output = model.read(batch.source, batch.source_mask, batch.target_in)

@@ -163,8 +163,7 @@ def _report_early_end(run: Run) -> None:
 
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
-    """Yield (epoch, number of the batch that comes next, batch) without end, from the current position of the
-    run."""
+    """Yield (epoch, number of the next batch, batch) without end, from the current position of the run."""
     start = run.position.batch
     for epoch in itertools.count(run.position.epoch):
         for index, batch in enumerate(run.batches(epoch, start), start + 1):
@@ -181,8 +180,7 @@ def _share_done(run: Run) -> float:
 
 
 def _is_done(run: Run) -> bool:
-    """Return whether the run is over: it has reached its steps or its time, or its validations no longer
-    improve."""
+    """Return whether the run is over: by its steps, by its time, or because validations no longer improve."""
     return _share_done(run) == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 

@@ -61,7 +61,7 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
 
 
 def validate_start(run: Run) -> Validation:
-    """Validate the model that the training starts from, and save it in the run's folder as the best model so
+    """Validate the model that the training starts from, and save it in the run's folder as the best so
     far."""
     name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
     validation, _ = _validate(run, run.learner.model, f"step 0, the model of {name}")
@@ -108,8 +108,7 @@ def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def what_is(manifest: Mapping[str, Any]) -> str:
-    """Describe a model by its manifest: "step 1747", "average of steps 1500, 1747", "imported
-    opus-mt-en-de"."""
+    """Describe a model by its manifest: "step 1747", "average of steps 1500, 1747", "imported opus-mt"."""
     if "step" in manifest:  # a checkpoint
         return f"step {manifest['step']}"
     provenance = manifest["provenance"]

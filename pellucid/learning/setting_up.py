@@ -148,8 +148,7 @@ def _read_state(
 def _validation(
     config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
 ) -> tuple[list[Pair], list[Batch]]:
-    """Return the validation pairs, and batches of their token ids; two empty lists if there is no validation
-    text."""
+    """Return the validation pairs and their batches; two empty lists if there is no validation text."""
     if not text.validation:
         return [], []
     examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)

@@ -56,8 +56,7 @@ class Validation:
         )
 
     def score(self, metric: str) -> float:
-        """Return the value of a metric, such as "bleu". Larger is always better, so the loss is returned as
-        -loss."""
+        """Return the value of a metric, such as "bleu". Larger is always better: the loss becomes -loss."""
         if metric == "loss":
             return -self.loss if math.isfinite(self.loss) else -math.inf
         return float(getattr(self.scores, metric))

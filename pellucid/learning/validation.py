@@ -24,8 +24,7 @@ def validate(
     batches: Sequence[Batch],
     pairs: Sequence[Pair],
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and compare them with the
-    targets."""
+    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations."""
     translations = [""] * len(pairs)
     with evaluating(model):
         loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)

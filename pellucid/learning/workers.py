@@ -94,8 +94,7 @@ class Workers:
         return smoothed, plain
 
     def collect(self) -> list[list[Tensor]]:
-        """Return the summed gradients of each worker process, and let each worker start a new sum from
-        zero."""
+        """Return the summed gradients of each worker; the workers start new sums from zero."""
         self._send("collect")
         for connection in self._connections:
             self._answer(connection)

@@ -40,8 +40,7 @@ def imports(name: str) -> list[str]:
 
 
 def _collect(name: str, names: list[str], within: tuple[str, ...]) -> None:
-    """Add the imports of a module, then the module; raise an error if modules import each other in a
-    circle."""
+    """Add the imports of a module, then the module; raise an error if imports form a circle."""
     if name in within:
         raise ValueError(f"a circle of imports: {' → '.join([*within, name])}")
     if name in names:

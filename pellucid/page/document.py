@@ -46,8 +46,7 @@ def _number(value: float) -> str:
 
 
 def _word(token: str) -> str:
-    """Return a token as HTML, isolated so that an Arabic or Hebrew token does not reorder the text around
-    it."""
+    """Return a token as HTML, isolated: an Arabic or Hebrew token must not reorder the text around it."""
     return f"<bdi>{escape(visible(token))}</bdi>"
 
 

@@ -25,7 +25,7 @@ FIRST = "000-masked"  # the example that the form begins with: one that is right
 
 @cache
 def form_table() -> dict[str, Any]:
-    """Return the data of the form: the stages to start from, and the matrices that the reader can type for
+    """Return the form's data: the stages to start from, and the matrices that the reader can type for
     each."""
     return tomllib.loads((files("pellucid.worked") / "form.toml").read_text(encoding="utf-8"))
 
@@ -80,8 +80,7 @@ def _field(name: str, label: str) -> str:
 
 
 def own_payload(first: Example | None = None) -> dict[str, Any]:
-    """Return the data that the script needs for the form. The form begins with `first`, or by default with
-    FIRST."""
+    """Return the data that the script needs for the form, which begins with `first`, or else with FIRST."""
     stages = STAGES | {name: describe(name).axes for name in PART_STAGES}
     examples = [
         {"name": of.name, "about": about(of), "at": of.at, "called": of.called, "form": as_form(of)}

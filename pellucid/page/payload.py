@@ -72,8 +72,7 @@ def payload(shown: Sequence[Shown], **further: Any) -> str:
 
 
 def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
-    """Return the data that every page needs: captions and code lines of the tensors with these names, and
-    `further`."""
+    """Return the data that every page needs: captions and code lines of these tensors, and `further`."""
     kinds = dict.fromkeys(map(kind_of, names))
     head = {
         "version": VERSION,

@@ -107,8 +107,7 @@ class Pass:
     occurrence: Occurrence
 
     def vector(self, name: str) -> Tensor:
-        """Return the compared word's vector D in this tensor; if the word has several tokens, the mean of
-        theirs."""
+        """Return the compared word's vector D in this tensor; if it has several tokens, their mean."""
         return self.seen[name].tensor[0, list(self.occurrence.places)].double().mean(0)
 
 
@@ -127,8 +126,7 @@ def compare(translator: TextTranslator, word: str, a: str, b: str, to: str | Non
 
 
 def stages_of(model: Transformer) -> list[tuple[str, str]]:
-    """Return the name and the title of each tensor that holds the compared word's vector, in order of
-    computation."""
+    """Return the name and title of each tensor that holds the compared word's vector, in order."""
     stages = [("encoder.token_embeddings", "embedding"), ("encoder.embedded", "position")]
     for number in range(len(model.encoder.layers)):
         stages.append((f"encoder.layers.{number}.residual_2.output", f"layer {number}"))

@@ -184,7 +184,6 @@ def steady(module: nn.Module, training: bool) -> Iterator[None]:
 
 
 def _differences(before: Tensor, after: Tensor) -> list[float]:
-    """Return the largest absolute change of a logit at each position, L. Equal infinities count as no
-    change."""
+    """Return the largest absolute change of a logit at each position, L. Equal infinities are no change."""
     before, after = before.double(), after.double()
     return torch.where(before == after, 0.0, (before - after).abs()).amax(dim=(0, 2)).tolist()

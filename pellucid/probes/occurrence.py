@@ -22,7 +22,7 @@ class Occurrence:
 
 
 def find(word: str, text: str, to: str | None, vocabulary: Vocabulary, side: str) -> Occurrence:
-    """Find a word in a sentence, ignoring case and punctuation around it; raise an error unless it is there
+    """Find a word in a sentence, ignoring case and punctuation around it; raise an error unless it occurs
     once."""
     wanted, ids = bare(word), list(source_of(text, to, vocabulary).ids)
     tokens = vocabulary.source_tokens(ids)

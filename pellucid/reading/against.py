@@ -27,8 +27,7 @@ class Difference(Viewed):
 
     @property
     def parts_at(self) -> int | None:
-        """Return the first step, from 0, at which the expected tokens differ; None if no step has different
-        ones."""
+        """Return the first step, from 0, at which the expected tokens differ; None if none differ."""
         pairs = enumerate(zip(self.ours.steps, self.theirs.steps, strict=False))
         return next((n for n, (one, other) in pairs if one.expected != other.expected), None)
 
@@ -40,8 +39,7 @@ class Difference(Viewed):
 
     @property
     def verdict(self) -> str:
-        """Return in words where the targets first differ, and how many times as probable one is as the
-        other."""
+        """Say where the targets first differ, and how many times as probable one is as the other."""
         where = "The two targets are the same."
         if self.parts_at is not None:
             step = self.ours.steps[self.parts_at]

@@ -69,8 +69,7 @@ class BeamPath(Viewed):
 
     @property
     def verdict(self) -> str:
-        """Return a sentence: whether the search kept the path to its end, or at which step it lost it and
-        why."""
+        """Say whether the search kept the path to its end, or at which step it lost it and why."""
         lost = self.lost_at
         if lost is None:
             ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
@@ -124,8 +123,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
-    """Run the search again and return a sentence: whether it keeps the reading's target, or why there is no
-    search."""
+    """Run the search again; say whether it keeps the reading's target, or why there is no search."""
     try:
         verdict = follow_search(translator, reading).verdict
     except PellucidError as error:  # the model computes NaN

@@ -71,8 +71,7 @@ def entropies(weights: Tensor) -> Tensor:
 
 
 def softmax_gradients(weights: Tensor) -> Tensor:
-    """Return the Frobenius norm of the softmax's Jacobian, diag(w) − w wᵀ, for each row of weights: ... M ->
-    ..."""
+    """Return the Frobenius norm of the softmax's Jacobian, diag(w) − w wᵀ, for each row: ... M -> ..."""
     squares = weights.square().sum(-1)  # the square of the norm is Σ w² − 2 Σ w³ + (Σ w²)²
     return (squares - 2 * weights.pow(3).sum(-1) + squares.square()).clamp_min(0).sqrt()
 

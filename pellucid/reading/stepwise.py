@@ -21,8 +21,7 @@ from pellucid.seeing.viewed import Viewed
 
 @dataclass(frozen=True)
 class Gap:
-    """The largest difference between step-by-step decoding and the parallel pass, and the tensor that has
-    it."""
+    """The largest difference of step-by-step decoding from the parallel pass, and the tensor that has it."""
 
     difference: float  # the largest of any number in any tensor
     where: str  # the name of that tensor
@@ -47,8 +46,7 @@ class Stepwise(Viewed):
 
     @property
     def largest_difference(self) -> float:
-        """Return the largest difference of any number, in any step, with or without a cache, from the
-        parallel pass."""
+        """Return the largest difference from the parallel pass, in any step, with or without a cache."""
         return self._furthest.difference
 
     @property
@@ -112,8 +110,7 @@ def _compare(seen: Trace, parallel: Trace, first: int, end: int) -> Gap:
 
 
 def largest_gap(ours: Tensor, theirs: Tensor) -> float:
-    """Return the largest absolute difference of two tensors. −∞ equals only −∞; a NaN in either makes the
-    result ∞."""
+    """Return the largest absolute difference of two tensors. −∞ equals only −∞; a NaN gives ∞."""
     gaps = torch.where(ours == theirs, 0.0, (ours - theirs).abs())
     return float(gaps.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
 

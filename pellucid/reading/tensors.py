@@ -66,8 +66,7 @@ def made_of(name: str, config: ModelConfig) -> tuple[list[str], list[str]]:
 
 
 def _source(reference: str, path: str, config: ModelConfig) -> str:
-    """Return the full name of the tensor that an entry of `of`, such as "<read>", means for the module at
-    this path."""
+    """Return the full name of the tensor that an entry of `of`, such as "<read>", means for this module."""
     first, stack = config.norm == "first", path.partition(".")[0]
     stream = _stream(stack, config)
 

@@ -51,8 +51,7 @@ def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 
 
 def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
-    """Raise an error for a sentence that is too long, or for a word that a vocabulary of words does not
-    have."""
+    """Raise an error if a sentence is too long, or has a word that a vocabulary of words does not have."""
     if sentence.truncated:
         raise UsageError(
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
@@ -109,8 +108,7 @@ def _words(model: Pieces) -> list[str]:
 
 
 def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, str | None]:
-    """Return the SentencePiece model and the language of one side; `side` is "sentence" (the source) or
-    "target"."""
+    """Return the SentencePiece model and the language of the "sentence" (source) or the "target"."""
     if side == "target":
         return vocabulary.target, vocabulary.target_language(to)
     return vocabulary.source, vocabulary.source_language(to)

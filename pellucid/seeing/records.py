@@ -84,8 +84,8 @@ class Records(dict[str, Record]):
         return f"<{type(self).__name__} of {len(self)} tensors{between}>"
 
     def matching(self, glob: str) -> dict[str, Record]:
-        """Return the records whose names match a glob such as "decoder.*.weights"; raise an error if there
-        are none."""
+        """Return the records whose names match a glob such as "decoder.*.weights"; raise an error if none
+        do."""
         return {name: self[name] for name in find_names(glob, self)}
 
 
@@ -116,8 +116,7 @@ def no_such_name(name: str, known: Any) -> str:
 
 
 def stack_of(name: str, axis: str) -> str:
-    """Return whose tokens a tensor has along its axis L or M: "encoder" (the source) or "decoder" (the
-    target)."""
+    """Return whose tokens a tensor has along L or M: "encoder" (the source) or "decoder" (the target)."""
     reads_source = name.startswith("encoder.") or (axis == "M" and ".cross_attention." in name)
     return "encoder" if reads_source else "decoder"
 

@@ -38,8 +38,7 @@ class Trace(Records, Viewed):
         self._sizes: dict[tuple[str, str], int] = {}
 
     def see(self, record: Record) -> None:
-        """Record a tensor; raise an error if its name was seen before, or if its axes do not fit its
-        shape."""
+        """Record a tensor; raise an error if its name was seen before, or its axes do not fit its shape."""
         name, tensor = record.name, record.tensor
         if name in self._shown:
             raise UsageError(

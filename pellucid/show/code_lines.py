@@ -37,8 +37,7 @@ def code_line(name: str) -> CodeLine | None:
 
 @cache
 def _lines() -> dict[tuple[str, str], CodeLine]:
-    """Return the lines of model.py by class or function and by the tensor's last name: ("Attention",
-    "queries")."""
+    """Return the lines of model.py by class or function and by the tensor: ("Attention", "queries")."""
     source, found = getsource(model), dict[tuple[str, str], CodeLine]()
     for owner in ast.parse(source).body:
         if not isinstance(owner, ast.ClassDef | ast.FunctionDef):

@@ -54,8 +54,7 @@ def as_json(reading: Reading) -> bytes:
 
 
 def as_npz(reading: Reading) -> bytes:
-    """Return an explanation as the bytes of an .npz file: every tensor by its name, the tokens and the
-    alignment."""
+    """Return an explanation as the bytes of an .npz file: every tensor by its name, tokens and alignment."""
     pairs = [[link.source, link.target] for link in align(reading).links]
     arrays: dict[str, Any] = {
         **{name: record.tensor.numpy() for name, record in reading.trace.items()},

@@ -28,8 +28,7 @@ STYLES = ((PURPLE, ""), (ORANGE, "///"), (PALE_PURPLE, "..."))  # colours and ha
 
 @dataclass(frozen=True)
 class Shades:
-    """A heat map of a matrix: shades from 0 to `most`, or from -most to most if `signed`. ∞ and NaN are
-    hatched."""
+    """A heat map of a matrix: shades from 0, or if `signed` from -most, to most. ∞ and NaN are hatched."""
 
     title: str
     grid: Sequence[Sequence[float]]

@@ -86,8 +86,7 @@ def _write_signed(share: float) -> str:
 
 @view(LeakReport)
 def leak_parts(report: LeakReport, width: int) -> list[Part]:
-    """Show the verdict, the first leaks, what was tried, and the largest difference that counted as
-    rounding."""
+    """Show the verdict, the first leaks, what was tried, and the largest difference due to rounding."""
     count = len({leak.position for leak in report.leaks})
     verdict = "nothing leaks: no prediction changed with a token that it must not know"
     if report.leaks:

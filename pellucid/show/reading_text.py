@@ -56,8 +56,7 @@ def reading_parts(reading: Reading, width: int) -> list[Part]:
 
 
 def brief_parts(reading: Reading) -> list[Part]:
-    """Show the translation, its steps, and in one line the source token with the largest weight at each
-    step."""
+    """Show the translation, its steps, and in one line the source token that each step looked at most."""
     most = reading.attention_to_source().argmax(-1).tolist()
     looked = ", ".join(
         f"{step.expected} at {reading.source_tokens[place]}"
@@ -119,8 +118,7 @@ def tensor_parts(reading: Reading, name: str, width: int, head: int | None = Non
 
 @view(BeamPath)
 def beam_parts(path: BeamPath, width: int) -> list[Part]:
-    """Show the path of one target through the search: its rank at each step, and the best other
-    candidates."""
+    """Show the path of one target in the search: its rank at each step, and the best other candidates."""
     header = ["step", "says", "  log p", "  sum", "rank", "other candidates (✗: dropped), their sums"]
     rows = [_beam_row(number, step, path) for number, step in enumerate(path.steps, start=1)]
     left = len(header) if width >= 66 else 2

@@ -92,8 +92,8 @@ def _axis(name: str, axis: str) -> str:
 
 
 def _sides(name: str, axes: str, sides: Sequence[str]) -> str:
-    """Say what the rows and columns are: "rows: target, which asks (L) · columns: source, which is attended
-    to (M)"."""
+    """Say what rows and columns are: "rows: target, which asks (L) · columns: source, which is attended to
+    (M)"."""
     asks = axes[0] == "L" and ("M" in axes or name.endswith((".queries", ".context")))
     written = [f"rows: {sides[0]}{', which asks' if asks else ''} ({axes[0]})"]
     if len(axes) > 1:

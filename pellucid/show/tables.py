@@ -103,8 +103,7 @@ View = Callable[..., list[Part]]
 
 
 def view(kind: type) -> Callable[[View], View]:
-    """Return a decorator that registers a view, (data, width) -> parts, for this type of data, as text and as
-    HTML."""
+    """Return a decorator that registers a view, (data, width) -> parts, for this type of data."""
 
     def register(parts: View) -> View:
         lines.register(kind, lambda shown, width=80, **how: text_lines(parts(shown, width, **how), width))
@@ -120,8 +119,7 @@ def text_lines(parts: Sequence[Part], width: int) -> list[str]:
 
 
 def print_parts(parts: Callable[[int], Sequence[Part]]) -> None:
-    """Call `parts` with the width of the terminal and print the result, in colours if the terminal has
-    them."""
+    """Call `parts` with the terminal's width and print the result, in colours if the terminal has them."""
     console = Console(soft_wrap=True, highlight=False)
     with console.capture() as captured:
         for part in parts(console.width):

@@ -158,8 +158,7 @@ def _stage(
 
 
 def _matrix(record: Record, matrix: Tensor) -> list[Part]:
-    """Show a matrix with labels for its rows, and for its columns if they are words; or "not known" if all is
-    NaN."""
+    """Show a matrix with labels for its rows, and for columns that are words; "not known" if all is NaN."""
     if bool(matrix.isnan().all()):
         return ["not known"]
     rows = zip(record.labels(record.sides[0]), matrix, strict=True)

@@ -36,8 +36,7 @@ class Renumbered:
         self._has_languages = any(token.startswith(">>") and token.endswith("<<") for token in self._ids)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text. If the model has several languages, >>xx<< at the beginning is one
-        token."""
+        """Return the ids of a text. If the model has several languages, a leading >>xx<< is one token."""
         code, end, rest = text.partition("<<")
         tag = self._has_languages and text.startswith(">>") and end and f"{code}<<" in self._ids
         pieces = self.model.encode(rest if tag else text, out_type=str)
@@ -85,8 +84,8 @@ class Renumbered:
 
 
 def ids_file(source: Pieces, target: Pieces) -> bytes | None:
-    """Return the content of vocabulary.json, the tables of both sides; None if the ids are those of
-    SentencePiece."""
+    """Return the content of vocabulary.json, the tables of both sides; None if SentencePiece's ids are
+    used."""
     if not isinstance(source, Renumbered) or not isinstance(target, Renumbered):
         return None
     table: dict[str, Any] = {"special": source.special, "codes": source.codes, SOURCE: source.tokens}
@@ -96,8 +95,7 @@ def ids_file(source: Pieces, target: Pieces) -> bytes | None:
 
 
 def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbered]:
-    """Give the ids in a vocabulary.json to SentencePiece models: one model for both sides, or one for each
-    side."""
+    """Give the ids in a vocabulary.json to SentencePiece models: one for both sides, or one for each."""
     try:
         table = json.loads(content)
         special = {name: int(table["special"][name]) for name in SPECIAL}

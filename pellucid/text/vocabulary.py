@@ -29,8 +29,7 @@ FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """A converter from text to ids and back, with one SentencePiece model for both sides or one for each
-    side."""
+    """A converter from text to ids and back, with one SentencePiece model for both sides or for each side."""
 
     source: Pieces
     target: Pieces  # the same object when the vocabulary is joint
@@ -59,8 +58,7 @@ class Vocabulary:
 
     @property
     def same_ids(self) -> bool:
-        """Return whether an id means the same token on both sides. The two models may still split text
-        differently."""
+        """Return whether an id means the same token on both sides, which may still split text differently."""
         tables = table_of(self.source), table_of(self.target)
         return self.joint or (tables[0] is not None and tables[0] == tables[1])
 
@@ -78,8 +76,7 @@ class Vocabulary:
 
     @cached_property  # asked for every line of a corpus
     def target_languages(self) -> tuple[str, ...]:
-        """Return the languages that `to` can be, each once, in the order of the corpora; () if they have no
-        names."""
+        """Return the languages that `to` can be, in the order of the corpora; () if they have no names."""
         return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
@@ -132,8 +129,7 @@ class Vocabulary:
         return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
 
     def decode_target(self, ids: Sequence[int], to: str | None = None) -> str:
-        """Return the text of target ids. Pad, start and end tokens are left out; an unknown token becomes
-        ⁇."""
+        """Return the text of target ids, without pad, start and end tokens; an unknown token becomes ⁇."""
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
@@ -162,14 +158,12 @@ class Vocabulary:
         return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
-        """Return the id of the target language with which a target begins in M2M100 and NLLB; [] in other
-        models."""
+        """Return the id of the target language with which M2M100 and NLLB begin a target; else []."""
         code = self._codes().get(self.target_language(to) or "")
         return [] if code is None else [code]
 
     def _codes(self) -> Mapping[str, int]:
-        """Return {language: id} in models whose sources and targets begin with their language; {} in
-        others."""
+        """Return {language: id} in models whose texts begin with their language; {} in others."""
         return self.source.codes if isinstance(self.source, Renumbered) else {}
 
     def _tag(self, to: str | None) -> list[int]:

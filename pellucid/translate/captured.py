@@ -84,8 +84,7 @@ class CapturedEngine:
         return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "CapturedDecoding":
-        """Prepare the decoding of these sources. Nothing is encoded yet: the search calls `join` when a
-        source begins."""
+        """Prepare the decoding of these sources. The search calls `join` to encode and begin them."""
         shape = Shape.of(room)
         with torch.inference_mode(False):  # later calls change what is made here
             kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
@@ -158,8 +157,7 @@ class CapturedDecoding:
 
 
 class Session:
-    """The memory of a decoding, and its CUDA graphs: one for each number of positions that a step may attend
-    to."""
+    """The memory of a decoding, and its CUDA graphs, one for each number of positions to attend to."""
 
     def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
@@ -206,8 +204,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute one step, and return its Results. `filled`: tokens in the longest row, the present
-        included."""
+        """Compute one step, and return its Results. `filled`: tokens in the longest row, with the present."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if is_watched() or self._model.training:  # which must not stay in a graph

@@ -50,8 +50,7 @@ class TransformerDecoding:
 
     @torch.no_grad()
     def step(self, tokens: Array, required: Array | None = None) -> Tensor:
-        """Decode one step, given the last token of each row. Return the logits of the next token, rows x
-        V."""
+        """Decode one step, given each row's last token. Return the logits of the next token, rows x V."""
         ids = torch.from_numpy(tokens).to(self._device)
         return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
 

@@ -26,8 +26,7 @@ class EnsembleDecoding:
             each.join(places)
 
     def step(self, tokens: Array, required: Array | None) -> Tensor:
-        """Decode one step with each model. Return the logarithm of the mean probability of each next token,
-        rows x V."""
+        """Decode a step with each model. Return the log of the mean probability of each token, rows x V."""
         return log_of_mean([log_probabilities(each.step(tokens, required)).log_p for each in self._decodings])
 
     def select(self, rows: Array, sentences: Array | None) -> None:

@@ -102,8 +102,7 @@ class Hypotheses(NamedTuple):
         return kept._replace(tokens=tokens, log_probabilities=log_p)
 
     def without(self, gone: Array) -> "Hypotheses":
-        """Return the hypotheses without those that the mask `gone`, S x W, marks: their slots become
-        empty."""
+        """Return the hypotheses without those that the mask `gone`, S x W, marks: their slots are empty."""
         return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
 
 
@@ -121,8 +120,7 @@ class Found:
 def extract(
     hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
 ) -> list[tuple[int, Found]]:
-    """Return a pair (index of the request, hypothesis) for each True in the mask `which`, S x W, row by
-    row."""
+    """Return a pair (index of the request, hypothesis) for each True of the mask `which`, S x W, by rows."""
     results = []
     for sentence, column in zip(*which.nonzero(), strict=True):
         length = int(hypotheses.lengths[sentence])

@@ -77,8 +77,7 @@ def _check(log_probabilities: Sequence[float], place: int) -> None:
 def _of_batch(
     model: Transformer, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> Tensor:
-    """Return the log-probability of each target token of a batch, one sentence after the other in one
-    vector."""
+    """Return the log-probability of each target token of a batch, all sentences in one vector."""
     config, device = model.config, device_of(model)
     source, source_mask = pad(sources, config.pad_id, device)
     target, target_mask = pad(targets, config.pad_id, device)

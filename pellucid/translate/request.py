@@ -30,8 +30,7 @@ def make_call(
     vocabulary: Vocabulary,
     defaults: TranslationConfig,
 ) -> Call:
-    """Make the input of the search from sentences and options; raise an error for an option that is not
-    allowed."""
+    """Make the input of the search from sentences and options; raise an error for a wrong option."""
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary)
     chosen = options_of(options, defaults)
     rules = Rules(

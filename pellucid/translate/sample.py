@@ -66,8 +66,7 @@ def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
 
 
 class Chance:
-    """Random numbers in [0, 1) for each sentence. They depend only on the seed and the ids of the
-    sentence."""
+    """Random numbers in [0, 1) for each sentence. They depend only on the seed and the sentence's ids."""
 
     def __init__(self, requests: Sequence[Request], options: Options) -> None:
         self._requests, self._seed, self._draws = requests, options.seed, options.n_best

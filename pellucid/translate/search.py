@@ -222,7 +222,7 @@ def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]
 
 
 def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:
-    """Return the finished hypotheses by score, then the unfinished ones by score; raise an error if there are
+    """Return finished hypotheses by score, then unfinished ones by score; raise an error if there are
     none."""
     if not collected:
         raise PellucidError(

@@ -128,8 +128,7 @@ class Serving:
 
 
 def round_weights(model: Transformer, dtype: torch.dtype) -> Transformer:
-    """Return a copy of the model in this data type, without hooks; the model itself if it already has this
-    type."""
+    """Return a copy of the model in this data type, without hooks; the model if it has this type."""
     if next(model.parameters()).dtype == dtype:
         return model
     copied = copy.deepcopy(model).to(dtype)

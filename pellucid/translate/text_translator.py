@@ -68,8 +68,7 @@ class TextTranslator:
 
     @property
     def languages(self) -> tuple[tuple[str, str], ...]:
-        """Return the model's (source, target) language pairs; () if it names none. `to` is one of the
-        targets."""
+        """Return the (source, target) language pairs; () if they have no names. `to` is a target."""
         return self.vocabulary.languages
 
     @overload
@@ -155,8 +154,7 @@ class TextTranslator:
         return score_texts(self._models, pairs, self.vocabulary)
 
     def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
-        """Return the input of the search: the sentences, a request for each one that is not empty, and the
-        rules."""
+        """Return the input of the search: sentences, a request for each that is not empty, and rules."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
     def decoders(self, call: Call) -> Sequence[Decoder]:

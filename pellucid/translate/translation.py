@@ -27,8 +27,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """A source and its hypotheses, best first. `text`, `score` and `tokens` are those of the best
-    hypothesis."""
+    """A source and its hypotheses, best first. `text`, `score` and `tokens` are those of the first."""
 
     source: str
     hypotheses: list[Hypothesis]

@@ -168,8 +168,7 @@ def _check_products(start: Start) -> None:
 
 
 def _multiply(result: str, left: str, a: Tensor, right: str, b: Tensor) -> Tensor:
-    """Return a · b. If their shapes do not fit, raise an error with the names `result`, `left` and
-    `right`."""
+    """Return a · b. If their shapes do not fit, raise an error with the names `result`, `left`, `right`."""
     columns, rows = a.shape[-1], b.shape[-2]
     if columns == rows:
         return a @ b

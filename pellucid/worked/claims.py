@@ -68,8 +68,7 @@ def number(written: Any, decimals: int | None = None, where: str = "claim") -> t
 
 
 def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
-    """Tell which numbers of two matrices differ by at most `slack`; an infinity is near an equal infinity
-    only."""
+    """Tell which numbers of two matrices differ by at most `slack`; an infinity only equals itself."""
     return (one == other) | ((one - other).abs() <= slack + EXACT)
 
 

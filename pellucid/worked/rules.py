@@ -59,8 +59,7 @@ def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> d
 
 
 def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stages) -> str | None:
-    """Return a remark if the rounded digits of the claimed scores could explain a wrong weight, otherwise
-    None."""
+    """Return a remark if the rounding of the claimed scores could explain a wrong weight, else None."""
     if scores is None or scores.numbers.shape != used["masked_scores"].shape:
         return None
     lowest, highest = softmax_bounds(used["masked_scores"], scores.halves)

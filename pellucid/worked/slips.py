@@ -127,8 +127,8 @@ def _names(start: Start, name: str, used: Mapping[str, Tensor]) -> dict[str, Any
 
 
 def _gives(numbers: Tensor, claim: Claim, right: Tensor) -> bool:
-    """Tell whether the numbers of a slip match every claimed cell, and differ from the right numbers in
-    enough cells."""
+    """Tell whether a slip's numbers match every claimed cell, and differ from the right ones in enough
+    cells."""
     if numbers.shape != claim.numbers.shape:
         return False
     known = ~claim.numbers.isnan()

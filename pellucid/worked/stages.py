@@ -56,14 +56,12 @@ class Start:
 
     @property
     def entry(self) -> str | None:
-        """Return the stage that the numbers start from if it comes after queries, keys and values, otherwise
-        None."""
+        """Return the given stage to start from if it comes after queries, keys and values, otherwise None."""
         return next((name for name in ENTRIES if name in self.arrays), None)
 
     @property
     def reached(self) -> list[str]:
-        """Return the stages that are given or can be computed, in order. Without values, the last is the
-        weights."""
+        """Return the stages that are given or can be computed, in order: without values, to the weights."""
         names, first = list(STAGES), self.entry or "scores"
         last = "output" if "w_output" in self.arrays else "concatenated"
         last = last if "values" in self.matrices else "weights"

@@ -66,7 +66,6 @@ class WorkedAttention(WorkedExample):
     def to_html(
         self, path: str | Path, claims: Mapping[str, Any] | None = None, decimals: int | None = None
     ) -> None:
-        """Write a page that needs no network: matrices, claims with their verdicts, and a form to change
-        them."""
+        """Write a page that needs no network: matrices, claims with verdicts, a form to change them."""
         html = page(self, name=place(path).stem, claims=claims or {}, decimals=decimals)
         write(path, html.encode("utf-8", "replace"))

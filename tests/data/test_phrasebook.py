@@ -16,7 +16,7 @@ SEED = 1
 ROOT = Path(__file__).parents[2]
 NAMES = [f"{source}-{target}" for source, target in DIRECTIONS]
 PARTS = phrasebook.split()
-PHRASES = tuple(itertools.chain.from_iterable(vars(PARTS).values()))
+PHRASES = tuple(itertools.chain.from_iterable(PARTS.values()))
 
 
 def of(part: tuple[Phrase, ...], direction: str) -> list[Phrase]:
@@ -49,13 +49,13 @@ def counts() -> dict[str, dict[str, int]]:
 
 @pytest.mark.parametrize("direction", NAMES)
 def test_held_out_is_never_seen_and_mostly_far(direction: str, counts: dict[str, dict[str, int]]) -> None:
-    training = {plain(source) for phrase in of(PARTS.train, direction) for source, _ in variants(phrase)}
-    held_out = [plain(phrase.source) for phrase in of(PARTS.held_out, direction)]
-    assert len(held_out) == len(set(held_out)) == counts[direction]["held_out"] == 250
+    training = {plain(source) for phrase in of(PARTS["train"], direction) for source, _ in variants(phrase)}
+    held_out = [plain(phrase.source) for phrase in of(PARTS["held-out"], direction)]
+    assert len(held_out) == len(set(held_out)) == counts[direction]["held-out"] == 250
     assert training.isdisjoint(held_out)
-    assert training.isdisjoint(plain(phrase.source) for phrase in of(PARTS.validation, direction))
+    assert training.isdisjoint(plain(phrase.source) for phrase in of(PARTS["validation"], direction))
     assert counts[direction]["held_out_far"] >= 130
-    assert len(of(PARTS.train, direction)) == counts[direction]["train"] > 2500
+    assert len(of(PARTS["train"], direction)) == counts[direction]["train"] > 2500
 
 
 def test_texts_are_clean() -> None:
@@ -88,10 +88,10 @@ def test_written_files_hold_the_split_and_the_notes_sentences_as_they_stand(
     }
     rows = {name: path.read_bytes().decode().split("\n")[:-1] for name, path in paths.items()}
     for name in NAMES:
-        learned = {"\t".join(pair) for phrase in of(PARTS.train, name) for pair in variants(phrase)}
+        learned = {"\t".join(pair) for phrase in of(PARTS["train"], name) for pair in variants(phrase)}
         assert set(rows[f"train.{name}.tsv"]) == learned and len(learned) > 4 * counts[name]["train"]
         assert len(rows[f"validation.{name}.tsv"]) == counts[name]["validation"]
-        assert len(rows[f"held-out.{name}.tsv"]) == counts[name]["held_out"]
+        assert len(rows[f"held-out.{name}.tsv"]) == counts[name]["held-out"]
     assert all(line.count("\t") == 1 and "\r" not in line for lines in rows.values() for line in lines)
     for note in NOTES:
         assert f"{note.source}\t{note.target}" in rows[f"train.{note.direction}.tsv"]

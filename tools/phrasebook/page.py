@@ -102,7 +102,7 @@ def _counts() -> str:
     rows = [
         [
             direction,
-            *(str(counts[name]) for name in ("train", "validation", "held_out", "held_out_far", "left_out")),
+            *(str(counts[name]) for name in ("train", "validation", "held-out", "held_out_far", "left-out")),
         ]
         for direction, counts in summary(split(_SEED)).items()
     ]

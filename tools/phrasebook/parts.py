@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
-from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, LANGUAGES, Phrase, Split
+from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, LANGUAGES, PARTS, Phrase
 from tools.phrasebook.sentences import (
     Meaning,
     always,
@@ -103,20 +103,21 @@ def split_meanings(seed: int) -> tuple[tuple[Meaning, ...], ...]:
 
 
 @cache
-def split(seed: int) -> Split:
+def split(seed: int) -> dict[str, list[Phrase]]:
     """The same as phrases."""
-    train, *others = (tuple(phrases_of(part)) for part in split_meanings(seed))
-    return Split((*train, JE_SUIS_STUDENT), *others)
+    phrases = {name: phrases_of(part) for name, part in zip(PARTS, split_meanings(seed), strict=True)}
+    phrases["train"].append(JE_SUIS_STUDENT)
+    return phrases
 
 
-def summary(whole: Split) -> dict[str, dict[str, int]]:
+def summary(whole: dict[str, list[Phrase]]) -> dict[str, dict[str, int]]:
     """By direction: the phrases in each part, and how many held-out ones are far from training."""
     counts = {}
     for source, target in DIRECTIONS:
         direction = f"{source}-{target}"
-        parts = {name: _of(part, direction) for name, part in vars(whole).items()}
+        parts = {name: _of(part, direction) for name, part in whole.items()}
         near = {key for phrase in parts["train"] for key in neighbourhood(phrase.source)}
-        far = sum(near.isdisjoint(neighbourhood(phrase.source)) for phrase in parts["held_out"])
+        far = sum(near.isdisjoint(neighbourhood(phrase.source)) for phrase in parts["held-out"])
         counts[direction] = {name: len(part) for name, part in parts.items()} | {"held_out_far": far}
     return counts
 
@@ -124,7 +125,7 @@ def summary(whole: Split) -> dict[str, dict[str, int]]:
 def table(seed: int) -> str:
     """The phrasebook's file: a line for each meaning: its part, its kind, its text in each language."""
     part_of = dict.fromkeys(meanings(), "")
-    for name, part in zip(("train", "validation", "held-out", "left-out"), split_meanings(seed), strict=True):
+    for name, part in zip(PARTS, split_meanings(seed), strict=True):
         part_of |= dict.fromkeys(part, name)
     part_of |= dict.fromkeys(always(), "pinned") | dict.fromkeys(toured(), "tour")
     rows = [
