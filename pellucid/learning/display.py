@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.step import Step
+from pellucid.learning.step import Step, share_done
 
 EVERY = 10.0  # seconds between two plain lines
 RECENT = 100  # steps whose mean loss is shown
@@ -65,7 +65,8 @@ def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], N
             pace.add(step)
             for line in validation_lines(step):
                 console.print(line, markup=False, highlight=False, emoji=False)
-            progress.update(task, completed=pace.fraction(step), line=pace.line(step))
+            done = share_done(config.training, step.number, step.seconds)
+            progress.update(task, completed=done, line=pace.line(step))
 
         yield show
 
@@ -102,11 +103,6 @@ class Pace:
         if not step.update.skipped:
             self._losses.append(step.update.plain_loss)
         self._last = step
-
-    def fraction(self, step: Step) -> float:
-        """Return the fraction of the training that is done (0 to 1), by steps or by time, whichever is
-        larger."""
-        return min(1.0, max(step.number / max(self._steps, 1), step.seconds / self._limit))
 
     def line(self, step: Step) -> str:
         """Return a line such as "step 120/4,000  loss 5.123  2,400 tokens/s  0:12:30 left", with the minutes

@@ -3,7 +3,6 @@
 
 import dataclasses
 import itertools
-import math
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from pellucid.learning.log import Log, figures_of
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
-from pellucid.learning.step import Step, Update
+from pellucid.learning.step import Step, Update, share_done
 from pellucid.learning.stop import END, STEP, Interrupted, own_process, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
 
@@ -96,7 +95,8 @@ def _steps(asked: Request) -> Generator[Step]:
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
             try:
-                update = run.learner.learn(taken, position.step + 1, _share_done(run))
+                done = share_done(settings, position.step, position.seconds)
+                update = run.learner.learn(taken, position.step + 1, done)
             except DoesNotFit:
                 save(run)
                 raise
@@ -171,17 +171,11 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
         start = 0
 
 
-def _share_done(run: Run) -> float:
-    """Return the fraction of the training that is done (0 to 1), by steps or by time, whichever is larger."""
-    settings, position = run.config.training, run.position
-    seconds = math.inf if settings.minutes is None else 60 * settings.minutes
-    limits = (position.step, settings.steps), (position.seconds, seconds)
-    return max(1.0 if so_far >= limit else so_far / limit for so_far, limit in limits)
-
-
 def _is_done(run: Run) -> bool:
     """Return whether the run is over: by its steps, by its time, or because validations no longer improve."""
-    return _share_done(run) == 1.0 or 0 < run.config.training.patience <= run.position.stale
+    training, position = run.config.training, run.position
+    done = share_done(training, position.step, position.seconds)
+    return done == 1.0 or 0 < training.patience <= position.stale
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:

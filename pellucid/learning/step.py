@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from pellucid.config.schema import TrainingConfig
 from pellucid.translate.evaluate import Scores
 
 
@@ -72,3 +73,12 @@ class Step:
     seconds: float  # training time so far
     validation: Validation | None = None
     best: bool = False  # whether this validation is the best so far
+
+
+def share_done(training: TrainingConfig, step: int, seconds: float) -> float:
+    """Return the fraction of a training that is done (0 to 1), by steps or by time, whichever is larger."""
+    limits = (
+        (step, training.steps),
+        (seconds, math.inf if training.minutes is None else 60 * training.minutes),
+    )
+    return max(1.0 if so_far >= limit else so_far / limit for so_far, limit in limits)

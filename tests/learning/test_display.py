@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pellucid.config.schema import Config, TrainingConfig
 from pellucid.learning.display import Pace, plain_lines, showing_bar
-from pellucid.learning.step import Sample, Step, Update
+from pellucid.learning.step import Sample, Step, Update, share_done
 
 CONFIG = Config(training=TrainingConfig(steps=100))
 FOUND = short_runs.validation(31.25, 2.0, 55.5)
@@ -53,10 +53,12 @@ def test_a_line_every_ten_seconds_and_at_each_validation() -> None:
 def test_the_line_of_a_step(
     limits: dict[str, float], events: dict[str, int], line: str, fraction: float
 ) -> None:
-    pace = Pace(TrainingConfig(**{"steps": 100} | limits))  # type: ignore[arg-type]
+    training = TrainingConfig(**{"steps": 100} | limits)  # type: ignore[arg-type]
+    pace = Pace(training)
     for step in steps(10, **events):
         pace.add(step)
-    assert pace.line(step).startswith(line) and pace.fraction(step) == pytest.approx(fraction)
+    assert pace.line(step).startswith(line)
+    assert share_done(training, step.number, step.seconds) == pytest.approx(fraction)
 
 
 def test_a_bar_on_a_terminal() -> None:
