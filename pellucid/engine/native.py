@@ -183,7 +183,7 @@ class Session:
 
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, a few at a time, and store their keys and values for cross-attention at these
-        places."""
+        places, one place for each source."""
         starts = sums([len(ids) for ids in sources])
         self._kept["memory.length"][list(places)] = np.diff(starts)
         first = 0

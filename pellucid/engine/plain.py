@@ -58,7 +58,8 @@ class Session:
 
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and store their keys and values for cross-attention at these places."""
+        """Encode sources, and store their keys and values for cross-attention at these places, one for each
+        source."""
         for place, ids in zip(places, sources, strict=True):
             self._memory[place] = self._read(ids)
 

@@ -135,7 +135,8 @@ def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> Tra
 
 
 def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
-    """Name the settings of `generate` that Pellucid does not have."""
+    """Yield the settings of transformers' `generate` that would change a translation and that Pellucid does
+    not have."""
     for name, harmless in WITHOUT_EFFECT.items():
         if generation.get(name) not in harmless:
             yield f"{name} = {generation[name]}"

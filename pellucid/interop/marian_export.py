@@ -60,7 +60,7 @@ def obstacles(loaded: Loaded) -> Iterator[str]:
 
 
 def ids_of(model: Pieces) -> dict[str, int]:
-    """Return the id of each token."""
+    """Return a dictionary from each token of the vocabulary to its id."""
     tokens = model.tokens if isinstance(model, Renumbered) else tokens_of(model)
     return {token: place for place, token in enumerate(tokens) if token is not None}
 

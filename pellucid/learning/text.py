@@ -60,8 +60,8 @@ def check_text(asked: Request) -> None:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     if data.held_out and (data.validation or asked.validation_pairs):
-        both = f"[data] held_out = {data.held_out}, and there is validation text too"
-        raise UsageError(f"{both}. Leave one of them out.")
+        both = f"[data] held_out = {data.held_out} and validation text are both given"
+        raise UsageError(f"{both}. Choose one of the two to validate on, and leave the other out.")
 
 
 def read_text(asked: Request) -> Text:

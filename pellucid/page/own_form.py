@@ -42,7 +42,7 @@ def about(of: Example) -> str:
 
 
 def own_html(first: Example | None = None) -> str:
-    """Return the HTML of the form and of the place for its results."""
+    """Return the HTML of the form for the reader's own matrices, and of the place for its results."""
     form = form_table()
     stages = {stage: describe(f"attention.{stage}") for stage in STAGES}
     stages |= {stage: describe(stage) for stage in PART_STAGES}

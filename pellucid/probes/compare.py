@@ -95,7 +95,7 @@ class Comparison(Viewed):
 
     @property
     def word(self) -> str:
-        """Return the word as it is written in the first sentence."""
+        """Return the compared word, as it is written in the first of the two sentences."""
         return self.first.word
 
 

@@ -16,7 +16,7 @@ NAMED = 3  # words that a row names
 
 @dataclass(frozen=True)
 class Look:
-    """One position of a head, and the tokens with the largest weights there."""
+    """One querying position in one head, and the tokens that it attends to most."""
 
     asks: str  # the token that was read at this position
     expected: str | None  # in the decoder, the next token

@@ -51,7 +51,7 @@ def watch(
     gradients: bool = False,
     vocabulary: Vocabulary | None = None,
 ) -> Trace:
-    """Run a teacher-forced pass over a batch from `in_batch`, with `edits`, and return its trace."""
+    """Run a teacher-forced pass over `batch`, which `in_batch` made, with `edits`, and return its trace."""
     model = in_float32(model)
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(**batch)

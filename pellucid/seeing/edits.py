@@ -65,7 +65,7 @@ def lift_mask(part: str, heads: Heads | None = None) -> Edits:
     padding."""
     if not part.endswith("self_attention"):
         raise UsageError(
-            f'part = "{part}" is not the path of a self-attention, which alone has a causal mask. '
+            f'part = "{part}" has no causal mask: only the decoder\'s self-attentions have one. '
             'Give one such as "decoder.layers.0.self_attention".'
         )
 

@@ -65,7 +65,7 @@ class Trace(Records, Viewed):
             if before != size:
                 raise UsageError(
                     f"{name}: axis {axis} ({AXES[axis]}) has {size} entries, but {before} in earlier "
-                    "tensors of this pass."
+                    f"tensors of {part} in this pass. Give both the same size, or another letter."
                 )
 
     def _make_room(self, name: str, tensor: Tensor) -> None:

@@ -191,7 +191,8 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and store their keys and values for cross-attention at these places."""
+        """Encode sources, and store their keys and values for cross-attention at these places, one for
+        each."""
         ids, mask = pad(sources, self._model.config.pad_id, self._device)
         memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
         at = torch.tensor(places, device=self._device)

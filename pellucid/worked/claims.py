@@ -98,9 +98,7 @@ def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
             f"{name}: {len(cells)} matrices are claimed, but {wanted} are needed, one for each head."
         )
     if len({len(row) for each in cells for row in each}) != 1 or len({len(each) for each in cells}) != 1:
-        raise UsageError(
-            f"{name}: the claimed rows have different lengths. Write … for a number that is left out."
-        )
+        raise UsageError(f"{name}: the claimed rows have different lengths. Write … for a number left out.")
     numbers, halves = (
         torch.tensor([[[cell[part] for cell in row] for row in each] for each in cells], dtype=torch.float64)
         for part in (0, 1)

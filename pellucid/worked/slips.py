@@ -76,7 +76,7 @@ def _tree(node: ast.expr) -> Tree:
         case ast.Call(func=ast.Name(id=name), args=arguments) if name in FUNCTIONS:
             return [name, *map(_tree, arguments)]
     raise ValueError(
-        f"a formula may have names, numbers, @ * / and the functions here, but not {ast.unparse(node)}"
+        f"a formula cannot have {ast.unparse(node)}. Use names, numbers, @ * / and {', '.join(FUNCTIONS)}."
     )
 
 

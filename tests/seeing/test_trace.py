@@ -210,7 +210,7 @@ class Shows(Part):
     [
         ([("scores_BHLM", (2, 3, 4))], "part.scores has 3 axes, (2, 3, 4), but its name has 4"),
         ([("queries_BLK", (2, 3, 4)), ("keys_BMK", (2, 3, 5))], "part.keys: axis K (dimension of a head's "
-         "queries and keys) has 5 entries, but 4 in earlier tensors of this pass."),
+         "queries and keys) has 5 entries, but 4 in earlier tensors of part in"),
         ([("sum_BLD", (1, 1, 1))] * 2, "part.sum was shown a second time: a trace holds one forward pass."),
     ],
 )  # fmt: skip

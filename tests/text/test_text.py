@@ -80,7 +80,7 @@ def test_pairs_from_python_train_as_a_file_of_them_does_and_are_resumed(tmp_path
         (
             {"train": ["a", "b"], "validation": ["c", "d"], "held_out": 5},
             [],
-            "[data] held_out = 5, and there is validation text too.",
+            "[data] held_out = 5 and validation text are both given.",
         ),
         ({}, [], "[data] train is missing: name the parallel text, as in train = "),
     ],

@@ -168,7 +168,7 @@ def test_the_report_is_a_table() -> None:
         ({"weights": [["half", "0.5"]]}, None, 'weights: "half" is not a number. Write 0.25, -inf, or …'),
         ({"weights": [["0,5", "0.5"]]}, None, '"0,5" is not a number. Decimals come after a point, not'),
         ({"weights": 0.5}, None, 'weights: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].'),
-        ({"weights": [["0.5", "0.5"], ["1.0"]]}, None, "rows have different lengths. Write … for a"),
+        ({"weights": [["0.5", "0.5"], ["1.0"]]}, None, "rows have different lengths. Write "),
         (
             {"weights": [[["0.5", "0.5"]], [["0.5", "0.5"]]]},
             None,
@@ -277,7 +277,7 @@ def test_one_wrong_cell_is_a_slip_where_no_other_can_be_wrong() -> None:
 def test_formulas_are_names_numbers_and_known_functions() -> None:
     assert parse("T(weights) @ values / 2") == ["/", ["@", ["T", "weights"], "values"], 2]
     for formula in ("__import__('os')", "weights.data", "open(values)", "values[0]"):
-        with pytest.raises(ValueError, match="a formula may have names, numbers"):
+        with pytest.raises(ValueError, match="a formula cannot have "):
             parse(formula)
     made = {told for *_, told in SLIPS}
     listed = {done for rows in slip_table().values() for done, _ in rows if "{" not in done}
