@@ -4,17 +4,15 @@ import dataclasses
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import short_runs
 from short_runs import SAMPLED
+from trainer import start
 
 import pellucid
 from pellucid.config.toml_file import to_toml
@@ -172,39 +170,6 @@ def test_what_is_accepted_or_only_decides_the_end_may_change(tmp_path: Path) -> 
 
 # Real processes
 
-Trainer = subprocess.Popen[str]
-
-
-@pytest.fixture(scope="module")
-def trainer() -> Iterator[Trainer]:
-    """The process of trainer.py."""
-    here = Path(__file__).parents[1]
-    paths = os.pathsep.join([str(here.parent), os.environ.get("PYTHONPATH", "")])
-    command, pipe = [sys.executable, str(here / "trainer.py")], subprocess.PIPE
-    environment = os.environ | {"PYTHONPATH": paths}
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
-    yield process
-    process.communicate()
-
-
-def start(trainer: Trainer, config: Path, out: Path, sleep_at: int = 0) -> int:
-    """A child that trains; its process id."""
-    assert trainer.stdin
-    trainer.stdin.write(f"{config}\t{out}\t{sleep_at}\n")
-    trainer.stdin.flush()
-    return int(read_until(trainer, "child").split()[1])  # a quick child's first step may come before it
-
-
-def read_until(trainer: Trainer, *starts: str) -> str:
-    """The next line that starts like one of these."""
-    assert trainer.stdout
-    for line in trainer.stdout:
-        if line.startswith(starts):
-            return line.rstrip("\n")
-        # A child that trained to its end before it could be stopped says nothing more.
-        assert not line.startswith("ended"), line
-    raise AssertionError("the trainer is gone")
-
 
 def written(folder: Path, settings: dict[str, Any]) -> tuple[pellucid.Config, Path]:
     """A configuration, and its file."""
@@ -214,41 +179,48 @@ def written(folder: Path, settings: dict[str, Any]) -> tuple[pellucid.Config, Pa
     return config, path
 
 
+def train_to_the_end(config: Path, out: Path) -> None:
+    """Trains in a process of its own."""
+    process, steps = start(config, out)
+    while steps.recv() != "finished":
+        pass
+    process.join()
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
-def test_a_second_signal_is_immediate(trainer: Trainer, tmp_path: Path) -> None:
+def test_a_second_signal_is_immediate(tmp_path: Path) -> None:
     config, path = written(tmp_path, {"training.steps": 12})
     pellucid.train(config, tmp_path / "whole")
-    process, began = start(trainer, path, tmp_path / "parts", sleep_at=5), time.monotonic()
-    read_until(trainer, "step 5")  # and now it sleeps for a minute
-    os.kill(process, signal.SIGTERM)
+    (process, steps), began = start(path, tmp_path / "parts", sleep_at=5), time.monotonic()
+    while steps.recv() != 5:  # and then it sleeps for a minute
+        pass
+    os.kill(process.pid or 0, signal.SIGTERM)
     time.sleep(0.2)
-    os.kill(process, signal.SIGTERM)
-    assert read_until(trainer, "ended") == "ended KeyboardInterrupt"
+    os.kill(process.pid or 0, signal.SIGTERM)
+    assert steps.recv() == "KeyboardInterrupt"
     assert time.monotonic() - began < 50
-    start(trainer, path, tmp_path / "parts")
-    assert read_until(trainer, "ended") == "ended 0"
+    train_to_the_end(path, tmp_path / "parts")
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and fork are POSIX")
-def test_eight_kills_at_random_moments_lose_nothing(trainer: Trainer, tmp_path: Path) -> None:
+def test_eight_kills_at_random_moments_lose_nothing(tmp_path: Path) -> None:
     settings = SETTINGS | {"training.steps": 24, "training.checkpoint_every": 1, "training.validate_every": 4}
     config, path = written(tmp_path, settings)
     pellucid.train(config, tmp_path / "whole")
-    chance, last = random.Random(11), 0
+    chance = random.Random(11)
     for _ in range(8):
-        process = start(trainer, path, tmp_path / "parts")
-        for _ in range(chance.randint(1, 2)):
-            last = int(read_until(trainer, "step").split()[1])
+        process, steps = start(path, tmp_path / "parts")
+        last = [steps.recv() for _ in range(chance.randint(1, 2))][-1]
         time.sleep(chance.uniform(0.0, 0.05))
-        os.kill(process, signal.SIGKILL)
-        assert read_until(trainer, "ended") == "ended killed by 9"
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a checkpoint that was never finished is passed over
             saved = newest_state(tmp_path / "parts")
         assert saved and last <= saved.step < 24
-    start(trainer, path, tmp_path / "parts")
-    assert read_until(trainer, "ended") == "ended 0"
+    train_to_the_end(path, tmp_path / "parts")
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
     names = {item.name for item in (tmp_path / "parts" / "checkpoints").iterdir()}
     assert names == {"step-23", "step-24"}
