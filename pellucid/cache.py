@@ -10,7 +10,7 @@ from pellucid.mask import Mask
 
 
 class NoPast:
-    """The cache in training, which remembers nothing: all positions are computed at once."""
+    """The cache for training, which remembers nothing: all positions are computed at once."""
 
     def __init__(self, target_mask: Tensor | None = None) -> None:
         self._target_mask = target_mask
@@ -20,16 +20,16 @@ class NoPast:
         return keys_BHMK, values_BHMU
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """Return the positions of the next `length` tokens, and an upper bound that is above them all."""
+        """Return the positions of the next `length` tokens, and a number greater than all of them."""
         return slice(0, length), length
 
     def mask(self) -> Mask:
-        """Return the causal mask from position 0; it also hides padding, if the target has any."""
+        """Return the causal mask from position 0, which also hides the target's padding if there is any."""
         return Mask(self._target_mask, first_query=0)
 
 
 class GrowingPast:
-    """The cache in decoding: each step appends the keys and values of one token. Each row is a hypothesis.
+    """The cache for decoding: each step appends the keys and values of one token. Each row is a hypothesis.
 
     A cache belongs to one call, never to a module.
     """
@@ -44,8 +44,8 @@ class GrowingPast:
         return self._keys[0].shape[2] if self._keys else 0
 
     def positions(self, length: int) -> tuple[slice, int]:
-        """Return the positions of the next `length` tokens, after those remembered, and an upper bound that
-        is above them all."""
+        """Return the positions of the next `length` tokens, after those remembered, and a number greater than
+        all of them."""
         return slice(self.position, self.position + length), self.position + length
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,10 +69,10 @@ class GrowingPast:
 
 
 class FixedPast:
-    """The cache in decoding on a GPU: its memory has a fixed shape, so that a step can be captured and
+    """The cache for decoding on a GPU: its memory has a fixed shape, so that a step can be captured and
     repeated.
 
-    There are `longest` positions in each row; each row has filled some of them.
+    Each row has room for `longest` positions, and has filled some of them.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class FixedPast:
         self.reach = longest  # positions that a step looks at: more than any row has filled
 
     def positions(self, length: int) -> tuple[Tensor, int]:
-        """Return the position of each row's next token, R x 1, and an upper bound that is above them all."""
+        """Return the position of each row's next token, R x 1, and a number greater than all of them."""
         return self._positions_R[:, None], len(self._span)
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:

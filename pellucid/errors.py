@@ -1,12 +1,12 @@
-"""Errors that a user can fix. A message says where the error is, the value, the reason and the remedy."""
+"""Errors that a user can fix. A message names the place, the value, the reason and the remedy."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The name of a setting in a message, which every reader sees in his own form: `beam = 0` in Python,
-    `--beam 0` on the command line.
+    """A setting in a message, written in the form that the user knows: `beam = 0` in Python, `--beam 0` on
+    the command line.
 
     Without a value, only the name is written.
     """
@@ -21,8 +21,8 @@ class Setting:
 class PellucidError(ValueError):
     """An error that a user can fix. The command line prints only its message, and exits with `exit_code`.
 
-    If `parts` are given, each of them replaces a {} in the message; a Setting is written in the reader's
-    form. Text from the user may contain braces, so give it as a part.
+    If `parts` are given, each of them replaces a {} in the message; a Setting is written as in Python or as a
+    command-line option. Text from the user may contain braces, so give it as a part.
     """
 
     exit_code = 1

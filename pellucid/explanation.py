@@ -1,4 +1,4 @@
-"""The result of `translator.explain`: a reading of a translation, with a method for each way to show it."""
+"""The result of `translator.explain`: an explained translation, with a method for each way to show it."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -99,8 +99,8 @@ class Explanation(Reading):
         write(place(path), as_npz(self))
 
     def plot(self, name: str, path: str | Path) -> None:
-        """Save a picture as .png, .svg or .pdf. `name` is a tensor, a module (its weights or its output), or
-        "looked" or "words" (where each step looked). Needs pip install "pellucid[plot]"."""
+        """Save a picture as .png, .svg or .pdf. `name` is a tensor; a module, for its weights or its output;
+        or "looked" or "words", for where each step looked. Needs pip install "pellucid[plot]"."""
         file, (title, panels) = place(path), picture(self, name)
         draw_panels(file, panels, name, title)
 

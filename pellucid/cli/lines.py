@@ -48,7 +48,7 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
     """Return a list of lines for each side of parallel text. Raise an error if their lengths differ.
 
-    The sides are the two columns of --data, or the files of two options; the second may name several files.
+    A side is a column of --data, or the file of an option; the second option may name several files.
     """
     files = {name: getattr(arguments, name) for name in (first, second)}
     given = [f"--{name}" for name, file in files.items() if file is not None]

@@ -37,7 +37,7 @@ def as_corpora(name: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Settings of the parallel text: its files, and which lines are left out."""
+    """Settings for the parallel text: its files, and which lines are left out."""
 
     # each a (source, target) pair of files, or one .tsv; also .gz
     train: tuple[tuple[str, ...], ...] = field(default=(), metadata={"read": as_corpora})
@@ -58,7 +58,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class VocabularyConfig:
-    """Settings of the vocabulary: how text becomes tokens (SentencePiece)."""
+    """Settings for the vocabulary: how text becomes tokens (SentencePiece)."""
 
     size: int = number(8000, 5, 10_000_000)
     kind: str = choice("unigram", "bpe", "word")
@@ -75,7 +75,7 @@ class VocabularyConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """Settings of the shape of a Transformer (Vaswani et al. 2017, table 3)."""
+    """The shape of a Transformer (Vaswani et al. 2017, table 3)."""
 
     vocabulary: int = number(8000, 5, 10_000_000)
     width: int = number(256, 2, 65_536)
@@ -141,7 +141,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Settings of the training."""
+    """Settings for the training."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
     minutes: float | None = number(None, 0.0, 1e7)  # training time after which to stop, even before `steps`
@@ -179,7 +179,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TranslationConfig:
-    """Settings of translating: the defaults for the options of a call."""
+    """Settings for translating: the defaults for the options of a call."""
 
     beam: int = number(5, 1, 1000)
     length_penalty: float = number(1.0, 0.0, 10.0)

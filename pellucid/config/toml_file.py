@@ -23,7 +23,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     """Read a configuration from a TOML file.
 
     overrides: settings that replace those of the file, such as {"training.steps": 500}. Relative paths in the
-    file start at the file's folder, those in `overrides` at the working folder.
+    file start from the file's folder, those in `overrides` from the working folder.
     """
     path = Path(path)
     try:
@@ -39,7 +39,8 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
 
 
 def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
-    """Return a Config. `config` is one already, or a dictionary like a TOML file, or the path of a file."""
+    """Return a Config, given a Config, a dictionary with the structure of a TOML file, or the path of a TOML
+    file."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
@@ -61,7 +62,7 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
 
 
 def each_path(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a path, or a (nested) list of paths, after changing each path by this function."""
+    """Apply a function to a path, or to each path of a (nested) list, and return the result."""
     if isinstance(value, list | tuple):
         return [each_path(entry, change) for entry in value]
     return change(os.fspath(value)) if isinstance(value, str | os.PathLike) else value

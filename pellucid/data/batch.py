@@ -93,7 +93,7 @@ def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch
 def pad(
     rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str = "cpu"
 ) -> tuple[Tensor, Tensor]:
-    """Return rows of ids as B M, padded on the right, and a mask B M that is True at real tokens."""
+    """Return rows of ids as a tensor B M, padded on the right, and a mask B M that is True at real tokens."""
     longest = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
@@ -101,6 +101,7 @@ def pad(
 
 
 def _shuffle(items: Sequence[int], chance: random.Random) -> list[int]:
-    """Return the items in random order. Only random() is used: Python promises to keep its results."""
+    """Return the items in random order. Only random() is used, because Python promises not to change its
+    results."""
     keys = [chance.random() for _ in items]
     return sorted(items, key=keys.__getitem__)

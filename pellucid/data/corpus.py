@@ -73,8 +73,8 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
 
 
 def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
-    """Check and clean pairs of texts from Python, as pairs of files are cleaned. name: what error messages
-    call them, as there is no file."""
+    """Check and clean pairs of texts given in Python, by the same rules as files. name: the name of the data
+    in error messages."""
     if len(data.languages) > 1:
         several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
         raise UsageError(f"{several}. Give files for several.")
@@ -88,15 +88,16 @@ def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) ->
 
 
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
-    """Return the SHA-256 of pairs of texts from Python. The same pairs in another order have another hash."""
+    """Return the SHA-256 of pairs of texts given in Python. The same pairs in another order have another
+    hash."""
     return hashlib.sha256("".join(repr((source, target)) for source, target in texts).encode()).hexdigest()
 
 
 def _clean(
     rows: Iterable[Pair], data: DataConfig, found: Counter[str], name: str
 ) -> tuple[list[Pair], Report]:
-    """Return the pairs that pass the rules of [data], and a report with all counts. Raise an error that names
-    `name` if none passes, unless `name` is empty.
+    """Return the pairs that pass the rules of [data], and a report with all counts. If none passes, raise an
+    error about `name`, unless `name` is empty.
 
     found: the counts so far; reading the rows adds to them.
     """

@@ -57,8 +57,8 @@ class Engine:
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
-    """Return two numbers of bytes: those of the engine's weights, and the most that decoding in this room
-    takes."""
+    """Return how many bytes the engine's weights take, and how many bytes decoding in this room takes at
+    most."""
     both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
     others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
     weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32

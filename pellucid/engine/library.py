@@ -21,8 +21,8 @@ class NoKernelsWarning(UserWarning):
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
-    """Make a ctypes class for a structure of kernels.c from "type name, name; type name"; the type `*` is any
-    pointer."""
+    """Make a ctypes class for a structure of kernels.c. `fields` is "type name, name; type name", where the
+    type `*` is any pointer."""
     types: dict[str, Any] = {"*": c_void_p, "int32": c_int32, "int64": c_int64, "float": c_float}
     types |= {each.__name__: each for each in ctypes.Structure.__subclasses__()}
     listed = []
@@ -76,8 +76,8 @@ class Kernels:
 
 
 def kernels() -> Kernels | None:
-    """Return the fastest kernels for this CPU, or those that PELLUCID_KERNELS names. Return None if it is
-    "none", or, with a warning, if no kernels can be loaded."""
+    """Return the fastest kernels for this CPU, or those that the environment variable PELLUCID_KERNELS names;
+    None if it is "none" or, with a warning, if no kernels can be loaded."""
     chosen = os.environ.get(CHOICE) or None
     if chosen == "none":
         return None
@@ -113,7 +113,7 @@ def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
 
 
 def runs(library: ctypes.CDLL, kind: str) -> bool:
-    """Tell whether the library has kernels of this kind, and this CPU the instructions that they need."""
+    """Return whether the library has kernels of this kind and this CPU supports them."""
     has = not BITS[kind] or library.processor() & BITS[kind]
     return bool(has) and hasattr(library, f"{kind}_begin")
 

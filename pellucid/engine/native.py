@@ -1,5 +1,5 @@
-"""The engine with the compiled kernels: weights are packed once, memory is allocated per batch, a step is one
-call."""
+"""The engine with the compiled kernels: weights are packed once, memory is allocated per batch, and each step
+is one call into C."""
 
 import ctypes
 import math
@@ -40,7 +40,7 @@ Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
 
 
 class Arena:
-    """One block of memory, zero at first, in huge pages if the system has them."""
+    """One block of memory, initially zero, in huge pages if the system has them."""
 
     def __init__(self, size: int) -> None:
         self.size = up(size, 2 << 20)
@@ -72,7 +72,7 @@ class Arena:
 
 
 class Weights:
-    """A model, packed for one kind of kernels."""
+    """A model's weights, packed for one kind of kernels."""
 
     def __init__(self, model: Transformer, precision: str, kernels: Kernels) -> None:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
@@ -95,7 +95,7 @@ class Weights:
 
     def lend(self, size: int) -> Arena:
         """Return a block of at least `size` bytes: one that an earlier session gave back, if it is large
-        enough, or a new one. Reuse saves the time in which the system clears pages."""
+        enough, or a new one. Reuse is faster, because the system must clear the pages of a new block."""
         with suppress(IndexError):  # several threads may look for the last one
             arena = self._spare.pop()
             if arena.size >= size:
@@ -200,8 +200,8 @@ class Session:
             first = last
 
     def step(self, count: int, whole: bool) -> StepOutput:
-        """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
-        also all logits."""
+        """Compute one step for the first `count` rows. Return the best next tokens of each row and, if
+        `whole`, all logits."""
         step = self._step
         step.rows = count
         logits = np.empty((count, self._weights.shape.vocabulary), np.float32) if whole else None
@@ -261,7 +261,8 @@ def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
 
 
 def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
-    """Return the bytes of a session in this room, with the logits of a step, which the search may ask for."""
+    """Return how many bytes a session with this room needs, including the logits of a step, which the search
+    may ask for."""
     shape = Shape.of(config)
     by_structure = arrays_of(shape, room, pair_type(precision))
     arrays = [about for each in by_structure.values() for about in each.values()]
@@ -271,5 +272,5 @@ def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
 
 
 def bytes_in(shape: int | tuple[int, ...], dtype: type) -> int:
-    """Return the bytes of an array."""
+    """Return the size of an array in bytes."""
     return math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize

@@ -1,4 +1,4 @@
-"""The output of a model for the search at one step."""
+"""The model's output for one step of the search."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -26,8 +26,8 @@ def up(number: int, multiple: int = BLOCK) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """The padded widths of a model: of its vectors, of a head, of all heads together, inside the feed-forward
-    network."""
+    """The sizes of a model, most of them padded: of its vectors, of a head, of all heads together, of the
+    feed-forward network, of the vocabulary."""
 
     width: int
     padded: int
@@ -50,7 +50,7 @@ class Shape:
 
 
 class Affine(NamedTuple):
-    """The map x W^T + b. W is stored without the padding at its end, b with padding."""
+    """The map x W^T + b. W is stored without padding at its end, b with it."""
 
     weight: Tensor
     bias: Tensor
@@ -96,8 +96,9 @@ def logits(model: Transformer, shape: Shape) -> Affine:
 
 
 def parts_of(model: Transformer, shape: Shape) -> Iterator[tuple[str, int, dict[str, Affine | Gains]]]:
-    """Yield (stack, layer number, {name: matrix or norm}): first what every step reads, in that order, then
-    what is read once per source. Number -1 stands for what follows the last layer, such as the final norm."""
+    """Yield (stack, layer number, {name: matrix or norm}): first what each step uses, in the order of use,
+    then what is used once per source. Number -1 is for what follows the last layer, such as the final
+    norm."""
     decoder = [cast(DecoderLayer, layer) for layer in model.decoder.layers]
     for number, layer in enumerate(decoder):
         yield "decoder", number, layer_parts(layer, shape)
@@ -142,8 +143,7 @@ def embedding(model: Transformer, stack: Encoder | Decoder) -> Tensor:
 
 
 def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
-    """Pad the first axis of a tensor: first each head to the padded width of a head, then all heads together
-    to `shape.across`."""
+    """Pad the first axis of a tensor: each head to `shape.head`, and all heads together to `shape.across`."""
     heads = tensor.unflatten(0, (shape.heads, -1))
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads

@@ -1,7 +1,7 @@
-"""The engine in PyTorch: it computes the same as kernels.c in int8, with the same roundings, so the results
-are equal bit for bit.
+"""The engine in PyTorch. It computes int8 with the same roundings as kernels.c, so the results are equal bit
+for bit.
 
-It is the reference for the tests of the kernels, and it decodes, more slowly, where no kernels can be loaded.
+It is the reference for the tests of the kernels, and the slower fallback where no kernels can be loaded.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ CHUNK, MOST = 1024, 87.0  # as in kernels.c
 
 
 class Quantised(NamedTuple):
-    """A matrix N K in int8, the scale of each output, and the biases."""
+    """An int8 matrix, N K, with a scale and a bias for each output."""
 
     weight: Tensor
     scale: Tensor
@@ -65,8 +65,8 @@ class Session:
 
     @torch.no_grad()
     def step(self, count: int, whole: bool) -> StepOutput:
-        """Compute a step of the first `count` rows. Return the best next tokens of each row; with `whole`,
-        also all logits."""
+        """Compute one step for the first `count` rows. Return the best next tokens of each row and, if
+        `whole`, all logits."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         *layers, last = self._weights.parts["decoder"]
@@ -93,8 +93,8 @@ class Session:
         return x if self._weights.norm_first else normalise(x, gains, self._weights.shape.width)
 
     def _read(self, ids: Sequence[int]) -> list[Tensor]:
-        """Encode a source. Return its keys and values for the cross-attention of each decoder layer, M 2
-        A."""
+        """Encode a source. Return its keys and values for the cross-attention of each decoder layer, M 2 A,
+        where A is the padded width of all heads."""
         across = self._weights.shape.across
         x = self._embed("encoder", torch.tensor(ids), torch.arange(len(ids)))
         *layers, last = self._weights.parts["encoder"]
@@ -145,7 +145,8 @@ def pack(part: Affine) -> Quantised:
 
 
 def quantise(x_MK: Tensor) -> tuple[Tensor, Tensor]:
-    """Return int8 M K, and a scale for each row: x is about scale times int8."""
+    """Quantise to int8. Return the int8 matrix, M K, and a scale for each row: x is about scale times
+    int8."""
     top = x_MK.abs().amax(-1).nan_to_num(0.0, torch.inf).clamp(min=1e-30)
     broken = torch.where(x_MK.isfinite().all(-1), 0.0, torch.nan)
     whole = (x_MK * torch.full_like(top, 127.0).div(top)[:, None]).round()
@@ -153,7 +154,8 @@ def quantise(x_MK: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def project(x_MK: Tensor, matrix: Quantised) -> Tensor:
-    """Compute x W^T + b: exact sums of integers, then both scales, then the bias."""
+    """Compute x W^T + b in int8: sum the products exactly, multiply by the scales of rows and outputs, and
+    add the bias."""
     quantised, scale = quantise(x_MK)
     sums = torch._int_mm(quantised, matrix.weight.mT)
     return sums.float() * scale[:, None] * matrix.scale + matrix.bias
@@ -221,7 +223,7 @@ def add_up(x: Tensor) -> Tensor:
 
 
 def in_order(x: Tensor) -> Tensor:
-    """Sum over the last axis but one, row after row: NumPy keeps this order, PyTorch may not."""
+    """Sum over the second-to-last axis, row by row. NumPy keeps this order; PyTorch may not."""
     return torch.from_numpy(np.add.reduce(x.contiguous().numpy(), axis=-2))
 
 
@@ -242,7 +244,7 @@ def relu(x: Tensor) -> Tensor:
 
 
 def gelu(x: Tensor) -> Tensor:
-    """Compute x P(N(0, 1) <= x) as kernels.c does."""
+    """Compute GELU, x Φ(x), as kernels.c does."""
     z = x.abs() * 0.70710678
     t = 1.0 / (z * 0.3275911 + 1.0)
     p = t * 1.061405429 - 1.453152027

@@ -1,4 +1,4 @@
-"""The room of one decoding: a plan of its memory, with places for sentences and cells for keys and values."""
+"""The memory plan of one decoding, with places for sentences and cells for keys and values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Array = NDArray[Any]
 class Room:
     """The plan of the memory for one decoding. It has places, and each place holds one sentence at a time.
 
-    sources, limits: the most tokens of a source, and of a hypothesis, at each place.
+    sources, limits: the maximum number of tokens of a source, and of a hypothesis, at each place.
     width: the number of hypotheses of a sentence.
     candidates: how many of the likeliest tokens a step returns for each hypothesis (0: all tokens).
     forbidden: the ids that are never candidates.
@@ -39,8 +39,8 @@ class Room:
         candidates: int,
         forbidden: Sequence[int] = (),
     ) -> "Room":
-        """Make a room in which `together` of these sentences can be decoded at a time, in this order. Place n
-        is large enough for sentence n and every later sentence."""
+        """Make a room in which these sentences are decoded in this order, `together` at a time. Place n is
+        large enough for sentence n and every later sentence."""
         sources, most = (
             np.maximum.accumulate(np.array(each)[::-1])[::-1][:together] for each in (lengths, limits)
         )
@@ -48,7 +48,7 @@ class Room:
 
     @property
     def rows(self) -> int:
-        """Return the number of hypotheses of all places."""
+        """Return the total number of hypotheses at all places."""
         return len(self.limits) * self.width
 
     @property
@@ -75,8 +75,7 @@ class Room:
 
 
 class Places:
-    """The places of the sentences that are being decoded, and their lengths so far, in the order of the
-    search."""
+    """The place and the current length of each sentence that is being decoded, in the order of the search."""
 
     def __init__(self, room: Room) -> None:
         self._free = list(range(len(room.limits)))[::-1]
@@ -113,7 +112,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, room: Room) -> "Rows":
-        """Return arrays for the most rows of a room."""
+        """Return arrays of zeros with as many rows as a room can have."""
         shapes = [(room.rows, room.longest) if name == "ancestor" else room.rows for name in cls._fields]
         return cls._make(np.zeros(shape, np.int32) for shape in shapes)
 

@@ -18,8 +18,8 @@ ALONE = 1.0  # seconds, in which no session has helpers after that: others use t
 
 class Team:
     """The threads of one session: the calling thread and its helpers. There may be fewer helpers than wanted,
-    because other sessions of this process use threads too, and none if the session often had to wait for
-    them."""
+    because other sessions of this process use threads too. The helpers are stopped if the session waits too
+    long for them."""
 
     _lock, _in_teams, _alone_until = threading.Lock(), 0, 0.0
 
@@ -32,8 +32,8 @@ class Team:
 
     @classmethod
     def is_possible(cls) -> bool:
-        """Return whether helpers may be used: within the last second, no session stopped its helpers because
-        it had to wait for them."""
+        """Return whether helpers may be used: not within one second after a session stopped its helpers
+        because it had waited too long for them."""
         return time.monotonic() >= cls._alone_until
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
@@ -48,8 +48,8 @@ class Team:
         self._end = weakref.finalize(self, _part, self._kernels, self._places, helpers, self._kept)
 
     def do(self, job: int) -> None:
-        """Run a job, such as STEP, on all threads. If the session has waited for helpers too long in all,
-        stop them."""
+        """Run a job, such as STEP, on all threads. Stop the helpers if the session has waited for them too
+        long in total."""
         began = time.perf_counter()
         self._kernels.begin(*self._places, job)
         self._spent += time.perf_counter() - began

@@ -53,7 +53,7 @@ class Exercise:
         return f"{count}numbers, {self.digits} decimals or more" if self.digits else f"{count}whole numbers"
 
     def written(self, answer: Answer) -> str:
-        """Write an answer as text."""
+        """Return an answer as text."""
         return " ".join(each if isinstance(each, str) else f"{each:.{self.digits}f}" for each in answer)
 
 

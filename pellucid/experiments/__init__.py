@@ -36,11 +36,12 @@ def experiment(
     to: str | None = None,
     **values: Any,
 ) -> Result:
-    """Measure one claim: `experiment("heads", "demo", "I like cats", to="es")`. Print it with .show(), draw
-    it with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
+    """Run one experiment: `experiment("heads", "demo", "I like cats", to="es")`. Print the result with
+    .show(), draw it with .plot("heads.png"). `pellucid.experiments.NAMES` lists the experiments.
 
-    model: a translator, a model folder, or "demo". text: the sentence, if the experiment needs one. target: a
-    translation to examine instead of the model's own. Other keyword arguments are the experiment's settings.
+    model: a translator, a model folder, or "demo". text: the sentence, if the experiment needs one. to: the
+    target language. Other keyword arguments are the experiment's settings; with a sentence, also `target`: a
+    translation to examine instead of the model's own.
     """
     need, known = needs(name), settings(name)
     if unknown := values.keys() - known.keys():
@@ -74,7 +75,7 @@ def settings(name: str) -> dict[str, Any]:
 
 
 def describe(name: str, width: int) -> list[str]:
-    """Return lines of at most `width` cells: what an experiment shows, what it needs, and its settings."""
+    """Return lines of at most `width` columns: what an experiment shows, what it needs, and its settings."""
     about = (_module(name).__doc__ or "").partition("\n")[0].rstrip(".")
     needed = f"needs {NEEDED[needs(name)]}; settings: {', '.join(settings(name)) or 'none'}"
     return paragraph(about, width) + paragraph(needed, width)
@@ -88,8 +89,8 @@ def _module(name: str) -> Any:
 
 
 def _check(setting: str, value: Any, default: Any) -> Any:
-    """Return the value of a setting: text, a whole number (1 or more), or a list, as its default is. A single
-    value becomes a list where needed; raise an error for any other type."""
+    """Return the value of a setting if it has the type of its default: text, a whole number (1 or more), or a
+    list. Make a list of a single value where needed; raise an error for any other type."""
     if isinstance(default, tuple):
         several = value if isinstance(value, Iterable) else [value]
         return [_check(setting, each, default[0]) for each in several]

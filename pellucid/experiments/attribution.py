@@ -1,4 +1,4 @@
-"""which words a word is due to: integrated gradients, shares that sum to the whole.
+"""which words make each word probable: integrated gradients, whose shares add up to the whole.
 
 Sundararajan et al. (2017) integrate the gradients along the straight line from zero embeddings to the words'
 embeddings.
@@ -16,8 +16,8 @@ TOGETHER = 32  # points on the way that are computed as one batch
 
 
 def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
-    """Divide the log-probability that reading the words adds to each target word among the words read. The
-    integral has `steps` points."""
+    """Measure how much each source word and each earlier target word adds to the log-probability of each
+    target word. The integral has `steps` points."""
     source, words = explanation.source_tokens, [step.expected for step in explanation.steps]
     # The integral over the way by Gauss and Legendre; then both ends of the way, words and no words.
     nodes, weights = np.polynomial.legendre.leggauss(steps)
@@ -47,8 +47,8 @@ def experiment(explanation: Explanation, *, steps: int = 512) -> Result:
 
 
 def attribute(explanation: Explanation, points: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Multiply the embeddings of all words by each of P points (from 0 to 1). Return the derivative of each
-    log p with respect to each word's factor (gradient · input), P L M, and log p, P L."""
+    """Multiply all token embeddings by each of P points (from 0 to 1). Return the derivative of each target
+    token's log p with respect to the factor of each token read (gradient · input), P L M, and log p, P L."""
     ids = explanation.source_ids, explanation.target_ids
     model, sizes = explanation.translator.model, [len(each) for each in ids]
     batch = in_batch(model, [ids] * len(points))

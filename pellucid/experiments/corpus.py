@@ -83,7 +83,7 @@ def corpus_of(
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
-    """Train a model of this class; every class sees the same batches. Return it, and the loss of each
+    """Train a model of this class; every class sees the same batches. Return the model, and the loss of each
     step."""
     training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
     size = training.batch_tokens
@@ -108,7 +108,7 @@ def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tupl
 
 @torch.no_grad()
 def words_right(model: Transformer, batches: Sequence[Batch]) -> float:
-    """Return the percentage of target words that get the highest probability, with teacher forcing."""
+    """Return the percentage of target tokens that get the highest probability, with teacher forcing."""
     right = 0
     for batch in batches:
         likeliest = model(batch.source, batch.source_mask, batch.target_in).argmax(-1)

@@ -1,6 +1,7 @@
-"""the right words fed in (teacher forcing) beside the model's own words fed back: where an error goes.
+"""teacher forcing compared with feeding back the model's own words: how an error spreads.
 
-With teacher forcing the word after an error is right again. A model that reads its own words has to recover.
+With teacher forcing the next input is right even after an error. A model that reads its own words has to
+recover.
 """
 
 from itertools import zip_longest
@@ -43,8 +44,8 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def read_own_words(explanation: Explanation, begun: list[int]) -> tuple[str, list[Step]]:
-    """Translate greedily, with a target that begins with these ids. Return its text, and its steps: at most
-    one for each expected word."""
+    """Translate greedily, starting with these target ids. Return the text of the translation, and its steps:
+    at most one for each expected word."""
     gold, translator = explanation.target_ids, explanation.translator
     source, most = explanation.translation.source, len(begun) + len(gold) + 20
     translated = translator.translate(source, explanation.to, beam=1, prefix=begun, max_length=most)

@@ -1,4 +1,4 @@
-"""a very large negative number masks as -inf does in float32, and overflows in float16.
+"""a very large negative number masks like -inf in float32, but overflows in float16.
 
 The paper masks scores by "setting to -inf" (section 3.2.3). Much code adds a very large negative number
 instead.

@@ -19,8 +19,8 @@ from pellucid.show.panels import Shades
 
 
 def experiment(explanation: Explanation) -> Result:
-    """Measure where each head looks, and how probable the translation is with this head silenced, in three
-    ways: zero, mean, uniform."""
+    """Measure where each head looks, and how probable the translation is with this head silenced in three
+    ways: its context zero or its mean, or its weights uniform."""
     parts, whole = attentions(explanation.trace), probability(explanation)
     rows: list[Row] = []
     for part in parts:

@@ -1,6 +1,6 @@
-"""without the causal mask training and teacher forcing look excellent, and decoding fails.
+"""without the causal mask, training and teacher forcing look excellent, but decoding fails.
 
-The same small model is trained with the mask and without it. Without the mask each position sees the word
+The same small model is trained with the mask and without it. Without the mask, each position sees the word
 that it must predict, because this is the next word of the decoder's input. So the model learns to copy it
 instead of translating. Neither training nor validation with teacher forcing shows this.
 """
@@ -17,8 +17,7 @@ from pellucid.show.panels import Lines
 
 
 class WholeTarget(NoPast):
-    """The cache in training, but with a mask that hides only padding: each position sees all target
-    tokens."""
+    """The cache used in training, but its mask hides only padding: each position sees all target tokens."""
 
     def mask(self) -> Mask:
         return Mask(self._target_mask)

@@ -1,8 +1,8 @@
 """the sinusoids of section 3.5 in numbers, and why embeddings are multiplied by sqrt(d).
 
 "PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d_model))" (Vaswani et al.
-2017, section 3.5); "we multiply those weights by sqrt(d_model)" (section 3.4) is what makes the embeddings as
-long as the positions.
+2017, section 3.5); "we multiply those weights by sqrt(d_model)" (section 3.4), so that embeddings and
+position vectors have similar norms.
 """
 
 import math

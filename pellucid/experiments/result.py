@@ -67,7 +67,7 @@ def bars(table: Table, title: str, *columns: str) -> Bars:
 
 
 def lines(table: Table, title: str, *columns: str, labels: Sequence[str] = (), log: str = "x") -> Lines:
-    """Return a chart of these columns, with two lines at most; a cell with two numbers gives two lines. The
+    """Return a line chart of these columns: one line for each number in a cell, but at most two lines. The
     table's first column is the x axis."""
     places = [float(row[0]) for row in table.rows]
     found = [each for name in columns for each in numbers(table, name)]

@@ -1,8 +1,8 @@
 """attention rollout: which source words would reach each position (derived, not in the model).
 
 Abnar and Zuidema 2020, Quantifying Attention Flow in Transformers: how much of each source word would have
-reached each position if vectors were only mixed by the attention weights. It is defined for the encoder.
-Multiplying the mean cross-attention of the last decoder layer by it is our addition.
+reached each position if vectors were only mixed by the attention weights. It is defined for the encoder. We
+add the product of the last decoder layer's mean cross-attention and the rollout.
 """
 
 import torch

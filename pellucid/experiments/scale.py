@@ -1,4 +1,4 @@
-"""dividing by sqrt(d_k) keeps the softmax open: entropy and gradient with it and without.
+"""dividing by sqrt(d_k) keeps the softmax from saturating: entropy and gradient with and without it.
 
 A large d_k pushes the softmax "into regions where it has extremely small gradients" (Vaswani et al. 2017,
 3.2.1).
@@ -54,7 +54,7 @@ def experiment(explanation: Explanation) -> Result:
 
 
 def measure(scores: Tensor, mask: Tensor, d_k: int) -> Row:
-    """Return a row of the table: the variance of the scores, then with and without the division: mean
+    """Return a row of the table: the variance of the scores, then, each with and without the division, mean
     entropy, median gradient, and the share of rows with a gradient of almost 0."""
     chooses = (mask == 0).sum(-1) > 1  # a row that may look at one word alone has no choice
     weights = (torch.stack((scores / d_k**0.5, scores)) + mask).softmax(-1)[:, chooses | ~chooses.any()]

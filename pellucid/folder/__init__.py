@@ -1,2 +1,1 @@
-"""Files on the disk: written completely or not at all, complete folders, the model folder, the state of a
-run."""
+"""Write files completely or not at all, and save and load model folders and the state of training runs."""

@@ -85,7 +85,8 @@ def save_config(folder: Path, config: Config) -> None:
 def save_state(
     run_folder: str | Path, step: int, tensors: Mapping[str, Tensor], state: Mapping[str, Any], keep: int = 2
 ) -> None:
-    """Write checkpoints/step-N/. Then delete all but the last `keep` checkpoints, and later ones."""
+    """Write checkpoints/step-N/. Then delete the checkpoints of later steps, and of the others all but the
+    last `keep`."""
     checkpoints = Path(run_folder) / "checkpoints"
     folder, again = checkpoints / f"step-{step}", checkpoints / AGAIN
     with sealing(again if is_sealed(folder) else folder, "training state", {"step": step}) as new:
@@ -100,7 +101,8 @@ def save_state(
 
 
 def newest_state(run_folder: str | Path) -> TrainingState | None:
-    """Return the newest complete checkpoint, or None if there is none; warn of damaged checkpoints."""
+    """Return the newest complete checkpoint, or None if the run has none; warn about damaged ones. Raise an
+    error if all are damaged."""
     newest = next(whole_states(run_folder), None)
     if newest is None and newest_step(run_folder) is not None:
         raise PellucidError(f"{run_folder}: every checkpoint is damaged. Start a new run with another --out.")
@@ -108,7 +110,7 @@ def newest_state(run_folder: str | Path) -> TrainingState | None:
 
 
 def newest_step(run_folder: str | Path) -> int | None:
-    """Return the step of the newest complete checkpoint, which is not opened; None if there is none."""
+    """Return the step of the newest complete checkpoint without opening it; None if there is none."""
     steps = _steps(Path(run_folder) / "checkpoints")
     return next((step for step, folder in reversed(steps.items()) if is_sealed(folder)), None)
 
@@ -161,8 +163,8 @@ def _replace_state(checkpoints: Path) -> None:
 
 
 def _replace_model(folder: Path) -> None:
-    """Replace the model by the one in `.new/`, if that is complete. `recover` does so after an
-    interruption."""
+    """Replace the model with the one in `.new/`, if that is complete. After an interruption, `recover` does
+    this."""
     new = folder / ".new"
     if not is_sealed(new):
         return

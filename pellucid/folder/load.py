@@ -1,7 +1,7 @@
 """Load a model: from its folder, or from a checkpoint of a training run.
 
-Every hash is checked before a file is read, and only safetensors, TOML, JSON and SentencePiece files are
-read.
+The hash of every file is checked before its content is used, and only safetensors, TOML, JSON and
+SentencePiece files are read.
 """
 
 import tomllib
@@ -93,7 +93,7 @@ def _refuse_without_validation(run_folder: Path) -> None:
 
 
 def _read_model(folder: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the manifest and the files of a model, even while a training replaces them: if `.new/` is
+    """Return the manifest and the files of a model, even while a training run replaces them: if `.new/` is
     complete, it is the model."""
     for place in (folder / ".new", folder, folder / ".new"):
         if is_sealed(place):

@@ -100,7 +100,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def holds_only(folder: Path, names: Sequence[str]) -> bool:
-    """Return whether a folder contains no other files than these of Pellucid, finished or not."""
+    """Return whether a folder contains only files with these names and unfinished files of Pellucid."""
     ours = (*names, UNSEALED)
     # safetensors first writes to a name that begins with .tmp
     return all(path.name in ours or path.name.startswith(".tmp") for path in folder.iterdir())

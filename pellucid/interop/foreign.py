@@ -36,8 +36,8 @@ class Foreign:
         return self._files[name].read(name, dtype)
 
     def equal(self, one: str, other: str) -> bool:
-        """Return whether two tensors are equal. Two names of the same stored tensor are equal, and it is not
-        read."""
+        """Return whether two tensors are equal. Two names of the same stored tensor are equal without a
+        comparison."""
         if self._files[one].place(one) == self._files[other].place(other):
             return True
         return torch.equal(self.tensor(one), self.tensor(other))

@@ -66,8 +66,8 @@ def import_model(
 ) -> Conversion:
     """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of Pellucid.
 
-    source_language: of M2M100 or NLLB, the language to translate from (default: the one that its tokenizer
-    names).
+    source_language: the language that an M2M100 or NLLB model translates from (default: the one that its
+    tokenizer names).
     check: compare both models (needs transformers); if they differ, raise an error and write nothing.
     """
     path, out = Path(path), Path(out)

@@ -212,7 +212,8 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
 
 def speed(preset: str, size: int) -> float:
-    """Return a rough estimate of the target tokens that a CPU trains per second with this preset and size."""
+    """Return a rough estimate of the target tokens that a CPU trains per second with this preset and
+    vocabulary size."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 

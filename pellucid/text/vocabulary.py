@@ -58,7 +58,8 @@ class Vocabulary:
 
     @property
     def same_ids(self) -> bool:
-        """Return whether an id means the same token on both sides, which may still split text differently."""
+        """Return whether an id means the same token on both sides, even if the sides split text
+        differently."""
         tables = table_of(self.source), table_of(self.target)
         return self.joint or (tables[0] is not None and tables[0] == tables[1])
 
@@ -80,8 +81,8 @@ class Vocabulary:
         return targets_of(self.languages)
 
     def target_language(self, to: str | None = None) -> str | None:
-        """Return the target language: `to`, or the only one if `to` is None. Return None if languages have no
-        names; raise an error for an unknown or missing one."""
+        """Return the target language: `to`, or the only one if `to` is None. Return None if the languages
+        have no names. Raise an error if `to` is unknown, or is missing where there are several languages."""
         offered = self.target_languages
         names = list_known(offered, to)
         if to is None:

@@ -205,7 +205,8 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute one step, and return its Results. `filled`: tokens in the longest row, with the present."""
+        """Compute one step, and return its Results. `filled`: the number of tokens in the longest row,
+        including the present one."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if is_watched() or self._model.training:  # which must not stay in a graph
