@@ -1,4 +1,4 @@
-"""Compare two models: whether they compute the same function, and if not, which tensor differs first."""
+"""Compare two models: do they compute the same function and, if not, which tensor differs first?"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +48,8 @@ class Comparison:
 
 
 def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Comparison:
-    """Compare two models by all their traced tensors, on sample sentences and the first model's translations
-    of them."""
+    """Compare all traced tensors of two models, on sample sentences and the first model's translations of
+    them."""
     sides = [(each.vocabulary.source, each.vocabulary.target) for each in (one, other)]
     if unequal := differences(one.config.model, other.config.model, SHAPE):
         return Comparison(names, f"their shapes differ, {unequal}")
@@ -69,8 +69,8 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> Compar
 
 
 def compare_with_ctranslate2(one: Loaded, folder: Path, names: tuple[str, str]) -> Comparison:
-    """Compare a model with a CTranslate2 model by the log-probabilities of tokens, because CTranslate2 shows
-    no tensors."""
+    """Compare a model with a CTranslate2 model by token log-probabilities, because CTranslate2 gives no
+    access to its tensors."""
     try:
         parity = against_ctranslate2(folder, one)
     except (RuntimeError, ValueError) as error:

@@ -47,7 +47,7 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
     """Return the model in an opened folder, with its weights converted to Pellucid's order and to this data
-    type. Raise one error that lists all problems of the folder."""
+    type. If the folder has problems, raise one error that lists them all."""
     kind = str(foreign.config.get("model_type"))
     settings = FAMILIES[kind] | dict(foreign.config)
     if kind == "marian":
@@ -163,7 +163,7 @@ def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
 
 
 def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
-    """Note a problem if the file stores tied matrices several times with different numbers."""
+    """Note a problem if the file stores tied matrices separately, with different values."""
     if not model.tied or foreign.faults:
         return
     shared = model.target_vocabulary is None

@@ -83,8 +83,8 @@ def _fill_layer(spec: Any, layer: Any) -> None:
 
 
 def _fill_attention(spec: Any, attention: Attention, fused: int) -> None:
-    """Join the first `fused` of the query, key and value matrices into one, and the others into another.
-    Self-attention has fused = 3, cross-attention 1."""
+    """Concatenate the first `fused` of the query, key and value matrices, and then the others. `fused` is 3
+    for self-attention, and 1 for cross-attention (query alone, key and value together)."""
     parts = [attention.query, attention.key, attention.value]
     for place, group in enumerate(filter(None, (parts[:fused], parts[fused:]))):
         _fill_linear(spec.linear[place], *group)

@@ -20,7 +20,7 @@ SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
 
 @dataclass
 class Foreign:
-    """The content of a folder, and the problems that were found so far."""
+    """The contents of a transformers model folder, and the problems found so far."""
 
     folder: Path
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -84,8 +84,8 @@ class Foreign:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether a folder holds a model of transformers and not one of Pellucid. Raise an error for a
-    model of CTranslate2."""
+    """Return whether a folder holds a transformers model rather than a Pellucid one. Raise an error for a
+    CTranslate2 model."""
     if is_ctranslate2(folder):
         raise PellucidError(
             f"{folder}: this is a model of CTranslate2, which shows no tensors. It can only be compared: "
@@ -95,12 +95,12 @@ def is_foreign(folder: Path) -> bool:
 
 
 def is_ctranslate2(folder: Path) -> bool:
-    """Return whether a folder holds a model of CTranslate2."""
+    """Return whether a folder holds a CTranslate2 model."""
     return (folder / "model.bin").is_file() and not (folder / "MANIFEST.json").exists()
 
 
 def open_foreign(folder: str | Path) -> Foreign:
-    """Open a folder of transformers: read its JSON files and list its tensors. Raise an error if Pellucid
+    """Open a transformers model folder: read its JSON files and list its tensors. Raise an error if Pellucid
     does not support its architecture."""
     foreign = Foreign(Path(folder))
     foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)

@@ -1,5 +1,5 @@
-"""Load a model folder of Pellucid or of transformers; convert one of transformers, and compare the result
-with the original."""
+"""Load a Pellucid or a transformers model folder; convert a transformers one to Pellucid, and compare the
+result with the original."""
 
 import logging
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class Conversion:
 def load_folder(
     folder: Path, device: str | torch.device = "cpu", dtype: torch.dtype = torch.float32
 ) -> Loaded:
-    """Load a model folder, a checkpoint of a training run, or a folder of transformers; for the last, log
-    what was found.
+    """Load a Pellucid model folder, a checkpoint of a training run, or a transformers model folder; for the
+    last of these, log what was found.
 
-    dtype: the data type for the weights of a folder of transformers, which may be large; weights of Pellucid
-    are always read in float32.
+    dtype: the data type for the weights of a transformers model, which may be large; Pellucid's weights are
+    always read in float32.
     """
     if not is_foreign(folder):
         return load_model(folder, device)
@@ -50,8 +50,7 @@ def load_folder(
 
 
 def describe(foreign: Foreign, loaded: Loaded) -> str:
-    """Describe what was found in a folder of transformers, and which of its settings Pellucid does not
-    have."""
+    """Describe a transformers model, and name those of its settings that Pellucid does not have."""
     config = loaded.model.config
     kind = SUPPORTED[str(foreign.config["model_type"])]
     sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
@@ -64,7 +63,7 @@ def describe(foreign: Foreign, loaded: Loaded) -> str:
 def import_model(
     path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
 ) -> Conversion:
-    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a model folder of Pellucid.
+    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a Pellucid model folder.
 
     source_language: the language that an M2M100 or NLLB model translates from (default: the one that its
     tokenizer names).
@@ -91,7 +90,7 @@ def import_model(
 
 
 def _refuse_others(path: Path) -> None:
-    """Raise an error unless the folder holds a model of transformers."""
+    """Raise an error unless the folder holds a transformers model."""
     if is_foreign(path):
         return
     if is_sealed(path):

@@ -1,4 +1,4 @@
-"""The settings in a folder of transformers: the type of each, and the default for one that is missing."""
+"""The settings of a transformers model: the type of each, and the default for a missing one."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin

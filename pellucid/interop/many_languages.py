@@ -23,9 +23,8 @@ M2M100 = (
 
 
 def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
-    """Return the vocabulary of a folder. Its language pairs go from one source language to all languages:
-    from the chosen one, or else from the tokenizer's. If something is wrong, note the problems and return
-    None."""
+    """Return the vocabulary of a folder. Its language pairs lead from one source language, the chosen one or
+    else the tokenizer's, to all languages. If something is wrong, note the problems and return None."""
     faults = len(foreign.faults)
     model = read_pieces(foreign, PIECES)
     m2m100 = (foreign.folder / TABLE).exists()

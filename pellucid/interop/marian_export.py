@@ -47,7 +47,8 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
 
 
 def obstacles(loaded: Loaded) -> Iterator[str]:
-    """Yield a reason for each property of the model that MarianMT does not have, such as norm = "first"."""
+    """Yield why MarianMT cannot represent the model: each property that it does not support, such as norm =
+    "first"."""
     if loaded.config.model.norm != "last":
         yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
     if loaded.config.model.positions != "paper":

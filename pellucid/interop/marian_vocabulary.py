@@ -1,5 +1,5 @@
-"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, which gives the tokens other
-ids."""
+"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, whose ids differ from
+SentencePiece's."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -67,8 +67,8 @@ def _special(
 
 
 def _check_pieces(foreign: Foreign, model: Any, table: Mapping[str, int], name: str) -> None:
-    """Note a problem if fewer than half of the SentencePiece model's pieces are in the table: then it belongs
-    to another model."""
+    """Note a problem if the table has fewer than half of the SentencePiece model's pieces, because it then
+    belongs to another model."""
     tokens = tokens_of(model)
     known = sum(token in table for token in tokens)
     if known * 2 < len(tokens):

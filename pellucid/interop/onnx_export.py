@@ -1,7 +1,8 @@
-"""Export a model as two ONNX graphs: the encoder, and a step of the decoder with its cache.
+"""Export a model as two ONNX graphs: the encoder, and one step of the decoder with its cache.
 
-The graphs are traced from the model's own modules. The keys and values of each layer connect them:
-`memory.0.keys` of the source, and `past.0.keys` of the target, which a step returns as `next_past.0.keys`.
+The graphs are traced from the model's own modules. The encoder returns the source's keys and values for each
+decoder layer, such as `memory.0.keys`. A decoder step takes these and the target's so far, such as
+`past.0.keys`, and returns `next_past.0.keys`.
 """
 
 import fnmatch
@@ -115,15 +116,15 @@ class Graph(nn.Module):
 
 
 def encode(model: Transformer, source: Tensor, source_mask: Tensor) -> dict[str, Tensor]:
-    """Encode sources: ids B M, bool B M -> each decoder layer's keys B H M K and values B H M U of the
-    source."""
+    """Encode sources: ids B M and mask B M -> the source's keys B H M K and values B H M U for each decoder
+    layer."""
     memory = model.remember(model.encoder(source, mask_of(source_mask), model.embedding), None)
     return _by_name("memory", memory.keys_BHMK, memory.values_BHMU)
 
 
 def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor) -> dict[str, Tensor]:
-    """Compute a step of the decoder: ids B L, bool B M, the memory and the past -> logits B L V, and the past
-    of the next step."""
+    """Compute one decoder step: target ids B L, source mask B M, then keys and values of the source and of
+    the past -> logits B L V, and the past for the next step."""
     half = len(given) // 2
     memory = Memory([*given[:half:2]], [*given[1:half:2]], mask_of(source_mask))
     past = GivenPast(given[half::2], given[half + 1 :: 2])
@@ -132,8 +133,8 @@ def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor
 
 
 def mask_of(source_mask: Tensor) -> Mask:
-    """Return a mask that also works for a sentence of padding only: while a graph is traced, the mask's
-    values are not known."""
+    """Return a mask that also works for a sentence of padding only, because tracing cannot depend on the
+    mask's values."""
     return Mask(source_mask, some_row_is_empty=True)
 
 

@@ -1,5 +1,5 @@
-"""Check that a converted model still computes the same function: sample sentences, log-probabilities,
-tokens."""
+"""Check that a converted model still computes the same function: compare log-probabilities and token ids on
+sample sentences."""
 
 import importlib
 import os
@@ -26,7 +26,7 @@ Logits = Callable[[Tensor, Tensor], Tensor]  # of source ids and of target ids t
 
 @dataclass(frozen=True)
 class Parity:
-    """The result of a comparison of a model with another program's version of it."""
+    """The result of comparing a model with another program's version of it."""
 
     with_what: str
     sentences: int

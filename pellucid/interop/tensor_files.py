@@ -20,7 +20,7 @@ POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetch
 
 
 class Stored(NamedTuple):
-    """The place of a tensor's numbers in a file, their type and shape."""
+    """Where a tensor's data starts in a file, with its shape and type."""
 
     start: int
     shape: tuple[int, ...]
@@ -28,8 +28,8 @@ class Stored(NamedTuple):
 
 
 class OnDisk:
-    """Tensors that stay on disk until each is read. With a memory-mapped file, all of them would stay in
-    memory."""
+    """Tensors that stay on disk until each is read. The file is not memory-mapped, because then all pages
+    read so far would stay in memory."""
 
     def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
         self._path, self._find_stored = path, stored
@@ -126,8 +126,8 @@ def _open_pickled(path: Path) -> TensorFile:
 
 
 def _find_stored(tensor: Tensor) -> Stored | None:
-    """Return where torch found a tensor in its file; None if its numbers are not contiguous, or torch does
-    not say."""
+    """Return where torch found a tensor in its file; None if the tensor is not contiguous, or if torch does
+    not record the place."""
     begin = getattr(tensor.untyped_storage(), "_checkpoint_offset", None)  # not public
     if begin is None or not tensor.is_contiguous():
         return None

@@ -1,8 +1,8 @@
 """Convert weights between Pellucid and the Bart family (MarianMT, M2M100), which name and order them
 differently.
 
-MarianMT's positions have all sines first and all cosines after them; ours alternate, as in the paper. So the
-model dimension is permuted once, in every tensor that has it. That changes no result: sums over the model
+MarianMT's positions have all sines first and all cosines after them; ours alternate, as in the paper. So
+every tensor with the model dimension is permuted along it. That changes no result: sums over the model
 dimension have the same terms.
 """
 
@@ -39,7 +39,8 @@ def places(config: ModelConfig) -> dict[str, Place]:
 
 
 def order(width: int) -> Tensor:
-    """Return, for each entry of our model dimension, its index in theirs: ours = theirs[..., order]."""
+    """Return, for each index of Pellucid's model dimension, the index in the Bart family's: ours =
+    theirs[..., order]."""
     half = (width + 1) // 2
     sine_first = torch.arange(width)
     ours = torch.empty(width, dtype=torch.long)

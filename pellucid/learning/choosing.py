@@ -38,8 +38,8 @@ SHORT = 4  # words; BLEU counts sequences of four
 
 
 class Corpus(NamedTuple):
-    """Statistics of a corpus, from which settings are chosen. Words and characters are means per line; white
-    space does not count."""
+    """Statistics of a corpus, from which settings are chosen. The numbers of words and characters on each
+    side are means per line; white space does not count."""
 
     pairs: int
     source_words: float
@@ -212,7 +212,7 @@ def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
 
 
 def speed(preset: str, size: int) -> float:
-    """Return a rough estimate of the target tokens that a CPU trains per second with this preset and
+    """Return a rough estimate of the target tokens per second that a CPU trains on with this preset and
     vocabulary size."""
     return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 

@@ -69,5 +69,6 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:
-    """Return the first of these paths that exists in the folder, or None. A broken link exists too."""
+    """Return the first of these paths that exists in the folder, or None. A broken link counts as
+    existing."""
     return next((folder / name for name in names if os.path.lexists(folder / name)), None)

@@ -1,5 +1,5 @@
-"""Show a training on standard error: a progress bar on a terminal, otherwise a plain line about every ten
-seconds."""
+"""Show the progress of a training run on standard error: a progress bar on a terminal, otherwise a plain line
+about every ten seconds."""
 
 import math
 import sys
@@ -26,8 +26,8 @@ def say(line: str) -> None:
 
 @contextmanager
 def showing(config: Config) -> Iterator[Callable[[Step], None]]:
-    """Show the progress of a training on standard error until the block ends. Yield a function to call with
-    each step."""
+    """Show the progress of a training run on standard error until the block ends. Yield a function to call
+    with each step."""
     if sys.stderr is not None and sys.stderr.isatty():
         with showing_bar(config, Console(stderr=True)) as show:
             yield show
@@ -36,8 +36,8 @@ def showing(config: Config) -> Iterator[Callable[[Step], None]]:
 
 
 def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], None]:
-    """Return a function to call with each step. It passes to `say` a line about every ten seconds, and the
-    results of each validation."""
+    """Return a function to call with each step. About every ten seconds it passes a line to `say`, and after
+    each validation its results."""
     pace, last_line = Pace(config.training), -math.inf
 
     def show(step: Step) -> None:
@@ -84,7 +84,8 @@ def validation_lines(step: Step) -> Iterator[str]:
 
 
 class Pace:
-    """The progress of a training: mean loss of the last hundred steps, tokens per second, and time left."""
+    """The progress of a training run: mean loss of the last hundred steps, tokens per second, and time
+    left."""
 
     def __init__(self, training: TrainingConfig) -> None:
         self._steps, self._limit = training.steps, 60 * (training.minutes or math.inf)
@@ -94,8 +95,8 @@ class Pace:
         self._seconds, self._tokens = 0.0, 0
 
     def add(self, step: Step) -> None:
-        """Add a step to the statistics. The first step, and each step right after a validation, do not count
-        for the speed."""
+        """Add a step to the statistics. The first step, and each step right after a validation, are left out
+        of the speed."""
         self._first = self._first or step
         if self._last and not self._last.validation:
             self._tokens += step.update.tokens
@@ -105,8 +106,9 @@ class Pace:
         self._last = step
 
     def line(self, step: Step) -> str:
-        """Return a line such as "step 120/4,000  loss 5.123  2,400 tokens/s  0:12:30 left", with the minutes
-        if they end the training first. The loss is without label smoothing, as in validations."""
+        """Return a line such as "step 120/4,000  loss 5.123  2,400 tokens/s  0:12:30 left". It shows minutes
+        instead of the total of steps if the time limit comes first. The loss has no label smoothing, as in
+        validations."""
         first = self._first or step
         pace = (step.seconds - first.seconds) / max(step.number - first.number, 1)
         by_steps, by_time = (self._steps - step.number) * pace, self._limit - step.seconds

@@ -22,7 +22,7 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
     2017, section 6.1); return the folder.
 
     A checkpoint is RUN/checkpoints/step-N, RUN/averaging/checkpoints/step-N or a model folder. All must have
-    the same shape and the same vocabulary.
+    the same architecture and the same vocabulary.
     """
     out = Path(out)
     if out.is_file() or (out.is_dir() and any(out.iterdir())):

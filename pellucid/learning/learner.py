@@ -111,8 +111,8 @@ class Learner:
         return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all tensors that a resumed training needs, by name: weights, AdamW's moments, and the states
-        of the random number generators."""
+        """Return all tensors needed to resume training, by name: weights, AdamW's moments, and the states of
+        the random number generators."""
         state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
@@ -177,9 +177,9 @@ def learning_rate(step: int, training: TrainingConfig, width: int, done: float =
     """Return the learning rate at a step, counted from 1: peak * min(step / warmup, sqrt(warmup / step)).
 
     With schedule = "paper", peak = (width * warmup)^-0.5, which gives width^-0.5 * min(step^-0.5, step *
-    warmup^-1.5) (Vaswani et al. 2017, equation 3). In the last part of the training, whose fraction is
-    `cooldown`, the rate falls linearly to 0 (Hägele et al. 2024). done: the fraction of the training that is
-    over.
+    warmup^-1.5) (Vaswani et al. 2017, equation 3). Over the last part of the training, the fraction
+    `cooldown`, the rate also falls linearly to 0 (Hägele et al. 2024). done: the fraction of the training
+    that is over.
     """
     warmup, cooldown = training.warmup_steps, training.cooldown
     peak = (width * warmup) ** -0.5 if training.schedule == "paper" else training.peak_rate

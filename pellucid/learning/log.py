@@ -21,7 +21,7 @@ LOG, METRICS = "log.txt", "metrics.jsonl"
 
 
 class Log:
-    """The log of a run: it shows messages and writes them to a file, or remembers them until it is open."""
+    """The log of a run: it shows messages and writes them to a file, or keeps them until the file is open."""
 
     def __init__(self, report: Callable[[str], None]) -> None:
         self._report = report

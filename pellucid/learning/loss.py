@@ -36,7 +36,7 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
 
 def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
     """Add the gradient of loss / tokens to the gradients of the parameters. Return the smoothed and the plain
-    loss, not divided.
+    loss as sums.
 
     tokens: the number of target tokens in all batches of the step.
     """
@@ -60,8 +60,8 @@ def cross_entropy(
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
-    """Cross-entropy of the projected hidden vectors. Its gradient is computed in the same pass, because both
-    need the same logits, which exist for a slice of positions at a time."""
+    """Cross-entropy of the projected hidden vectors. The loss and its gradient are computed in one pass,
+    because both need the logits, which exist for only one slice of positions at a time."""
 
     @staticmethod
     def forward(

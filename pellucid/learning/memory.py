@@ -34,7 +34,7 @@ def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
 
 
 def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int) -> str:
-    """Return a message that a step was split, and how to avoid this."""
+    """Return a message that says that a step was split, and how to avoid this."""
     largest = max(batches, key=_size)
     smaller = max(_length(largest), batch_tokens * len(batches) // parts)
     return (

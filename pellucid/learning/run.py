@@ -43,7 +43,7 @@ def train(
     example in a notebook. report: a function that receives each line about other events, such as the reading
     of data; without it, these lines are printed with the progress. The other options are those of `training`.
 
-    Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training came.
+    Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training got.
     """
     config = as_config(config)
     report = report or (say if show else lambda line: None)
@@ -72,9 +72,10 @@ def training(
     resume: continue from the newest checkpoint, bit for bit. accept: names of settings ("training.peak_rate")
     or "data" that may differ from the saved run. device: "auto" (a GPU if there is one), "cpu", "cuda",
     "cuda:1", …
-    report: a function that receives messages about other events than steps, such as the reading of data.
+    report: a function that receives messages about events other than steps, such as the reading of data.
 
-    Between two steps, the caller's own handler of Ctrl-C, random numbers and number of threads are active.
+    Between two steps, the caller's own Ctrl-C handler, random number generators and number of threads are
+    restored.
     """
     if not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
@@ -86,8 +87,8 @@ def training(
 
 
 def _steps(asked: Request) -> Generator[Step]:
-    """Learn, log, validate and save until the run ends; yield each step. Raise Interrupted after a signal,
-    when the state is saved."""
+    """Learn, log, validate and save until the run ends; yield each step. After a signal, save the state and
+    raise Interrupted."""
     settings = asked.config.training
     with own_process() as give_back, _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
@@ -172,7 +173,7 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
 
 
 def _is_done(run: Run) -> bool:
-    """Return whether the run is over: by its steps, by its time, or because validations no longer improve."""
+    """Return whether the run is over: the steps or the time are used up, or validations no longer improve."""
     training, position = run.config.training, run.position
     done = share_done(training, position.step, position.seconds)
     return done == 1.0 or 0 < training.patience <= position.stale
@@ -189,7 +190,7 @@ def _validate_if_due(run: Run, step: Step) -> Step:
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
-    """Report the first time that a step was split; raise an error if more than max_skipped steps in a row had
+    """Report a split step, but only the first one; raise an error if more than max_skipped steps in a row had
     no update."""
     training, position = run.config.training, run.position
     if update.split and not run.split:

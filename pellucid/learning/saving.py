@@ -48,8 +48,8 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
 
 
 def validate_and_keep(run: Run) -> tuple[Validation, bool]:
-    """Validate the current model; if it is the best so far, save it in the run's folder. Return the
-    validation, and whether it is the best."""
+    """Validate the current model. Save its weights for the average and, if it is the best so far, save it in
+    the run's folder. Return the validation, and whether it is the best."""
     model, average = run.learner.model, run.config.training.average
     if average:
         with writing(run.out):

@@ -1,4 +1,4 @@
-"""Prepare a run: data, vocabulary, model and, for a resume, the saved state, all checked against each
+"""Prepare a run: data, vocabulary, model and, when resuming, the saved state, all checked against each
 other."""
 
 import dataclasses

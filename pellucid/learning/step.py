@@ -1,5 +1,5 @@
-"""What a training reports at each step: the step, its update of the weights, and its validation if there was
-one."""
+"""What a training run reports at each step: the step, its update of the weights, and its validation if there
+was one."""
 
 import math
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Validation:
 
     @property
     def perplexity(self) -> float:
-        """Return e to the power of the loss."""
+        """Return the perplexity: e to the power of the loss, with the loss limited to 100."""
         return math.exp(min(self.loss, 100.0))
 
     def figures(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a training, as a `for` loop receives it."""
+    """One step of a training run, as a `for` loop over `training` receives it."""
 
     number: int
     epoch: int
@@ -76,7 +76,8 @@ class Step:
 
 
 def share_done(training: TrainingConfig, step: int, seconds: float) -> float:
-    """Return the fraction of a training that is done (0 to 1), by steps or by time, whichever is larger."""
+    """Return the fraction of a training run that is done (0 to 1), by steps or by time, whichever is
+    larger."""
     limits = (
         (step, training.steps),
         (seconds, math.inf if training.minutes is None else 60 * training.minutes),

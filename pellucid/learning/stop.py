@@ -1,11 +1,10 @@
-"""Stop by a signal: the first signal ends the training after the current step, a second one ends it at once.
-Before the first step there is nothing to save, so the first signal ends it at once.
+"""Stop on a signal: the first signal ends the training run after the current step, a second one ends it at
+once. Before the first step there is nothing to save, so the first signal ends it at once.
 
 When a terminal closes, SIGHUP often comes twice, from the system and from the shell; so after the first step
-has begun, SIGHUP never ends a training at once. Under nohup, SIGHUP is ignored, and stays ignored.
+has begun, SIGHUP never ends a run at once. Under nohup, SIGHUP stays ignored.
 
-Between two steps, the caller's own handler of Ctrl-C is active, and the caller's other global state is
-restored (`own_process`).
+Between two steps, the caller's own Ctrl-C handler and other global state are restored (`own_process`).
 """
 
 import os
@@ -73,8 +72,8 @@ def stop_on_signal() -> Iterator[StopRequest]:
     """Handle SIGINT (Ctrl-C), SIGTERM and SIGHUP until the block ends. Yield the StopRequest that remembers
     the signal.
 
-    Inside another such block, yield the StopRequest of the outer block, which also handles signals between
-    two steps.
+    Inside another such block, install nothing and yield the outer block's StopRequest, so that signals
+    between two steps are handled too.
     """
     request, outer = StopRequest(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
@@ -96,9 +95,9 @@ def stop_on_signal() -> Iterator[StopRequest]:
 
 @contextmanager
 def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Restore the caller's global state when the block ends: the handler of Ctrl-C, the function that shows
-    warnings, random numbers and number of threads. Yield a function that makes an inner block, in which the
-    caller's state is back for a while."""
+    """Restore the caller's global state when the block ends: the Ctrl-C handler, the function that shows
+    warnings, the random number generators and the number of threads. Yield a function that returns a context
+    manager, in whose block the caller's state is restored temporarily."""
     others = _once()
 
     def exchange() -> None:

@@ -1,5 +1,5 @@
-"""The request for a training, and its text from files or from Python: what to learn from, what to validate
-on, and what looks wrong."""
+"""What a training run is asked to do, and its text from files or from Python: pairs to learn from, pairs to
+validate on, and checks of both."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ IDENTICAL = 0.75  # if more of the targets equal their sources, one file was pro
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of a training asks for. The pairs are empty if the text comes from files."""
+    """What the caller of `training` asks for. The pairs are empty if the text comes from files."""
 
     config: Config
     out: Path
