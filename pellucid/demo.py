@@ -37,8 +37,8 @@ Open it in a browser. Then try:
 
 
 def configuration(out: Path) -> Config:
-    """Return the demo's configuration for a training in the folder `out`; it reads the phrasebook's files in
-    `out`/data."""
+    """Return the demo's configuration for a training run in the folder `out`, which reads the phrasebook's
+    files in `out`/data."""
     names = [f"{source}-{target}" for source, target in phrasebook.DIRECTIONS]
     overrides = {
         f"data.{part}": [[str((out / DATA / f"{part}.{name}.tsv").resolve())] for name in names]

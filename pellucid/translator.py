@@ -47,7 +47,7 @@ def load(
     device: "auto" (a GPU if PyTorch finds one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: the number format that `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a
         GPU), "int8" (on a CPU, the fastest: docs/performance.md), or "auto", which is "fp32". With "bf16",
-        the weights of a folder of transformers are read in bf16, without a copy in fp32.
+        the weights of a transformers model are read in bf16, without a copy in fp32.
     """
     paths = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
     if not paths or not all(isinstance(each, str | os.PathLike) for each in paths):

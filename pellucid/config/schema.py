@@ -141,7 +141,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Settings for the training."""
+    """Settings for training."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
     minutes: float | None = number(None, 0.0, 1e7)  # training time after which to stop, even before `steps`

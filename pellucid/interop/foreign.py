@@ -88,7 +88,7 @@ def is_foreign(folder: Path) -> bool:
     CTranslate2 model."""
     if is_ctranslate2(folder):
         raise PellucidError(
-            f"{folder}: this is a model of CTranslate2, which shows no tensors. It can only be compared: "
+            f"{folder}: this is a CTranslate2 model, which shows no tensors. It can only be compared: "
             f"pellucid inspect MODEL --against {folder}"
         )
     return (folder / CONFIG).is_file() and not (folder / "MANIFEST.json").exists()

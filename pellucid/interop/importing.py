@@ -94,9 +94,9 @@ def _refuse_others(path: Path) -> None:
     if is_foreign(path):
         return
     if is_sealed(path):
-        raise PellucidError(f"{path}: this is already a model of Pellucid. Use it directly.")
+        raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
     raise PellucidError(
-        f"{path}: there is no config.json, so this is not a model of transformers. Name the folder that "
+        f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
         "holds config.json, the weights and the vocabulary."
     )
 

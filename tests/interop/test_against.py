@@ -32,7 +32,7 @@ def test_a_model_and_its_exports_are_the_same_function(tmp_path: Path, pellucid:
     assert "are different functions: log-probabilities of 8 sentences differ by at most" in said.out
     for argv in (["inspect", "MODEL"], ["import", "MODEL", tmp_path / "in"], ["translate", "MODEL"]):
         said = pellucid(*[tmp_path / "ctranslate2" if each == "MODEL" else each for each in argv])
-        assert said.code == 1 and "this is a model of CTranslate2, which shows no tensors" in said.err
+        assert said.code == 1 and "this is a CTranslate2 model, which shows no tensors" in said.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every verb takes a folder of transformers directly, or says what to do first."""
+"""Every verb takes a transformers model folder directly, or says what to do first."""
 
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def test_what_cannot_be_imported_is_refused_in_plain_words(
     for path, out, message in (
         (tmp_path / "nowhere", "out", "no such folder"),
         ("demo", "out", "demo: "),
-        (tmp_path / "empty", "out", "there is no config.json, so this is not a model of transformers"),
+        (tmp_path / "empty", "out", "there is no config.json, so this is not a transformers model"),
         (theirs[0], "mine", "it already exists. Name a new folder"),
     ):
         said = pellucid("import", path, tmp_path / out, "--no-check")
