@@ -313,7 +313,7 @@ class Norm(Part):
 
 
 class Projection(nn.Module):
-    """The matrix and bias that make the logits. If tied, the matrix is None: the embedding has it."""
+    """The matrix and bias that produce the logits. If tied, the matrix is None: the embedding's is used."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -146,8 +146,8 @@ class Probe:
         return limit
 
     def changes(self) -> Iterator[tuple[int, int, float]]:
-        """Replace the tokens at each position in turn. For each position before it, yield that position, the
-        replaced position, and the largest change of the logits at the former."""
+        """Replace the tokens at each position in turn. For each earlier position, yield it, the replaced
+        position, and the largest change of a logit at the earlier one."""
         for place in range(1, self.target.shape[1]):
             # Other random numbers at each place: a leak may come and go by chance.
             before = self.logits(self.target, seed=place)

@@ -69,7 +69,7 @@ class BeamPath(Viewed):
 
     @property
     def verdict(self) -> str:
-        """Say whether the search kept the path to its end, or at which step it lost it and why."""
+        """Say whether the search kept the path to the end, or at which step it was dropped and why."""
         lost = self.lost_at
         if lost is None:
             ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
