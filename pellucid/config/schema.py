@@ -186,6 +186,11 @@ class TranslationConfig:
     max_length: int = number(512, 1, 1_000_000)  # tokens, the end token included
     suppressed: tuple[int, ...] = ()  # ids that no translation holds, beside pad, start and unknown
     forced_end: bool = False  # the last token at max_length is the end token
+    no_repeat_ngram_size: int = number(0, 0, 1000)  # so many tokens in a row never come twice; 0 is off
+    # the log-probability of a token that came before is multiplied by this; 1.0 is off
+    repetition_penalty: float = number(1.0, 0.01, 100.0)
+    # a sentence is done as soon as `beam` hypotheses are finished, even if an open one has a better score
+    early_stopping: bool = True
 
     def __post_init__(self) -> None:
         check(self)
