@@ -81,7 +81,8 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
         return read(path, limit | {"data.train": [files]} | settings), ""
     from pellucid.learning.choosing import choose_settings
 
-    return choose_settings(files, arguments.minutes or MINUTES, settings, arguments.device, out)
+    minutes = MINUTES if arguments.minutes is None else arguments.minutes
+    return choose_settings(files, minutes, settings, arguments.device, out)
 
 
 def _resuming(arguments: argparse.Namespace) -> str:

@@ -164,8 +164,8 @@ class TrainingConfig:
     validate_every: int = number(1000, 1, 100_000_000)  # steps
     validation_metric: str = choice("bleu", "chrf", "exact", "loss")
     checkpoint_every: int = number(1000, 1, 100_000_000)  # steps
-    # minutes without a checkpoint after which to write one; 0 is off
-    checkpoint_minutes: float = number(10.0, 0.0, 1e7)
+    # minutes without a checkpoint after which to write one; 0 is off; None: `minutes` / 10, at most 10
+    checkpoint_minutes: float | None = number(None, 0.0, 1e7)
     keep_checkpoints: int = number(2, 2, 10_000)
     average: int = number(5, 0, 1000)  # number of last validated models that make averaged/; 0 is off
     patience: int = number(0, 0, 1_000_000)  # validations without a better one before stopping; 0 is off
@@ -175,6 +175,11 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.minutes == 0:
+            raise UsageError(
+                "[training] minutes = 0: this trains nothing. Give the time to train, such as 30 minutes; "
+                "steps = 0 makes a model of the first weights."
+            )
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,10 @@ def cross_entropy(
     """Return the sum over real positions of -log softmax(output W^T + b)[expected]. Label smoothing spreads
     the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016)."""
     hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
-    smoothed, plain = _ProjectedCrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
+    learns = torch.is_grad_enabled()  # inside of a Function it is always off
+    smoothed, plain = _ProjectedCrossEntropy.apply(
+        hidden_ND, weight_VD, bias_V, expected_N, smoothing, learns
+    )
     return Loss(smoothed, plain, len(expected_N))
 
 
@@ -71,9 +74,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         bias_V: Tensor | None,
         expected_N: Tensor,
         smoothing: float,
+        learns: bool,
     ) -> tuple[Tensor, Tensor]:
-        needed = any(ctx.needs_input_grad)
-        d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
+        needed = learns and any(ctx.needs_input_grad)
+        d_hidden, size = torch.empty_like(hidden_ND), weight_VD.shape if needed else (0,)
+        d_weight = weight_VD.new_zeros(size, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
         smoothed, plain = (hidden_ND.new_zeros((), dtype=torch.float64) for _ in range(2))
         for start in range(0, len(hidden_ND), ROWS):
@@ -101,4 +106,4 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         gradients = (None if each is None else each * d_smoothed.to(each.dtype) for each in ctx.saved_tensors)
-        return *gradients, None, None
+        return *gradients, None, None, None

@@ -3,6 +3,7 @@
 
 import dataclasses
 import itertools
+import math
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.schema import Config
+from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
@@ -92,7 +93,7 @@ def _steps(asked: Request) -> Generator[Step]:
     settings = asked.config.training
     with own_process() as give_back, _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
-        began = saved - position.seconds
+        began, oldest = saved - position.seconds, _checkpoint_minutes(settings)
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
             try:
@@ -113,12 +114,14 @@ def _steps(asked: Request) -> Generator[Step]:
                 trim_heap()
             stopping = run.stop.number  # a later signal is for the next step: this one may not be saved
             minutes = (time.perf_counter() - saved) / 60
-            is_late = 0 < settings.checkpoint_minutes <= minutes
+            is_late = 0 < oldest <= minutes
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
+            left = time.perf_counter()
             with give_back():
                 yield step
+            began += time.perf_counter() - left  # what the caller does meanwhile is no training
             if stopping:
                 by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
                 saved_all = f"at step {position.step}; everything is saved in {run.out}."
@@ -170,6 +173,13 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
         for index, batch in enumerate(run.batches(epoch, start), start + 1):
             yield epoch, index, batch
         start = 0
+
+
+def _checkpoint_minutes(training: TrainingConfig) -> float:
+    """Return how old the last checkpoint may become, so that a kill costs at most a tenth of the time."""
+    if training.checkpoint_minutes is not None:
+        return training.checkpoint_minutes
+    return min(10.0, (training.minutes or math.inf) / 10)
 
 
 def _is_done(run: Run) -> bool:

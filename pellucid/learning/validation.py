@@ -1,5 +1,6 @@
 """Validation: the loss on pairs that are not used for training, and the quality of their translations."""
 
+import random
 from collections.abc import Sequence
 
 import torch
@@ -23,8 +24,10 @@ def validate(
     config: Config,
     batches: Sequence[Batch],
     pairs: Sequence[Pair],
+    step: int = 0,
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations."""
+    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations. Two
+    of them are the samples, other ones at each step."""
     translations = [""] * len(pairs)
     with evaluating(model):
         loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)
@@ -34,7 +37,7 @@ def validate(
                 translations[place] = translation.text
     references = references_of(pairs, config)
     scores = evaluate(translations, references, tokenize=tokenizer_for(config))
-    shown = sorted({0, len(pairs) // 2})
+    shown = random.Random(step).sample(range(len(pairs)), min(2, len(pairs)))
     samples = [Sample(pairs[place].source, references[place], translations[place]) for place in shown]
     return Validation(loss, scores, tuple(samples))
 

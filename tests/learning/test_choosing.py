@@ -129,6 +129,8 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(pellucid: Command, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("--source a --target b --minutes 0", "train: [training] minutes = 0: this trains nothing. "),
+        ("a.toml --minutes 0", "a.toml cannot be read"),
         ("", "one of the arguments CONFIG.toml --source --data is required"),
         ("--source a", "--source and --target belong together: give both, or neither."),
         ("a.toml --target b", "--source and --target belong together: give both, or neither."),

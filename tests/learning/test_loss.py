@@ -1,11 +1,13 @@
 """The loss and its gradient are torch's cross-entropy, whatever is padded, sliced or halved in precision."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from pellucid.learning import loss as loss_module
 from pellucid.learning.loss import cross_entropy
@@ -102,3 +104,24 @@ def test_what_is_padded_counts_for_nothing() -> None:
     assert torch.equal(ours.smoothed, other.smoothed) and torch.equal(ours.plain, other.plain)
     d_output, d_weight = torch.autograd.grad(other.smoothed, [changed, weight])
     assert not d_output[~real].any() and torch.equal(d_weight, torch.autograd.grad(ours.smoothed, weight)[0])
+
+
+class Sizes(TorchDispatchMode):
+    """Notes the shape of every tensor that an operation returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[int, ...]] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.seen += [tuple(result.shape)] if isinstance(result, Tensor) else []
+        return result
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_a_validation_makes_no_matrix_of_the_vocabulary(learns: bool) -> None:
+    inputs = made(3, 5, torch.float32, False)
+    with Sizes() as sizes, torch.set_grad_enabled(learns):
+        cross_entropy(*inputs, 0.0)
+    assert ((VOCABULARY, WIDTH) in sizes.seen) is learns

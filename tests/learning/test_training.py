@@ -18,7 +18,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import Pair, Report, read_pairs
 from pellucid.data.examples import encode_pairs
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
@@ -115,10 +115,9 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
     assert len(orders) == len(segmentations) == 4
 
 
-@pytest.mark.parametrize("limit", [{"training.steps": 0}, {"training.minutes": 0.0}])
-def test_no_step_at_all_gives_a_model_too_and_is_said(tmp_path: Path, limit: dict[str, Any]) -> None:
+def test_no_step_at_all_gives_a_model_too_and_is_said(tmp_path: Path) -> None:
     lines: list[str] = []
-    assert trained(tmp_path, limit, report=lines.append) == []
+    assert trained(tmp_path, {"training.steps": 0}, report=lines.append) == []
     assert pellucid.load(tmp_path / "run").translate("ab").text is not None
     assert lines[-1] == "nothing was learned: the training ended at step 0 with its first weights"
 
@@ -252,16 +251,45 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     yield now
 
 
-@pytest.mark.parametrize(("minutes", "steps"), [(10.0, [0, 5, 7, 10, 12]), (0.0, [0, 5, 10, 12])])
+@pytest.mark.parametrize(
+    ("limits", "steps"),
+    [
+        ({}, [0, 5, 7, 10, 12]),
+        ({"minutes": 1000.0}, [0, 5, 7, 10, 12]),
+        ({"minutes": 50.0}, [0, 2, 5, 6, 7, 10, 12]),
+        ({"minutes": 50.0, "checkpoint_minutes": 10.0}, [0, 5, 7, 10, 12]),
+        ({"checkpoint_minutes": 0.0}, [0, 5, 10, 12]),
+    ],
+    ids=str,
+)
 def test_a_checkpoint_is_written_when_the_last_one_is_old(
-    tmp_path: Path, clock: list[float], minutes: float, steps: list[int]
+    tmp_path: Path, clock: list[float], limits: dict[str, float], steps: list[int]
 ) -> None:
     settings = {"training.steps": 12, "training.checkpoint_every": 5, "training.keep_checkpoints": 20}
-    config = short_runs.config(tmp_path / "data", settings | {"training.checkpoint_minutes": minutes})
-    for step in pellucid.training(config, tmp_path / "run"):
-        # The 5th is saved for its number, the 7th because ten minutes have passed since the 5th.
+    settings |= {f"training.{name}": value for name, value in limits.items()}
+    for step in pellucid.training(short_runs.config(tmp_path / "data", settings), tmp_path / "run"):
+        # The 5th is saved for its number, the 7th because ten minutes have passed since the 5th; a tenth of
+        # 50 minutes is over after the 1st, the 5th and the 6th.
         clock[0] += {1: 301, 5: 300, 6: 300}.get(step.number, 0)
     assert sorted(int(path.name[5:]) for path in (tmp_path / "run" / "checkpoints").iterdir()) == steps
+
+
+def test_what_the_caller_does_between_two_steps_is_no_training(tmp_path: Path, clock: list[float]) -> None:
+    settings = {"training.minutes": 1.0, "training.cooldown": 1.0}
+    config, seconds = short_runs.config(tmp_path / "data", settings), list[float]()
+    for step in pellucid.training(config, tmp_path / "run"):
+        seconds.append(step.seconds)
+        clock[0] += 59.0
+    assert seconds == [0.0] * 6
+
+
+def test_no_minutes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        short_runs.config(tmp_path / "data", {"training.minutes": 0})
+    assert str(error.value) == (
+        "configuration: [training] minutes = 0: this trains nothing. Give the time to train, such as 30 "
+        "minutes; steps = 0 makes a model of the first weights."
+    )
 
 
 def made(*texts: tuple[str, str]) -> list[Pair]:

@@ -57,14 +57,18 @@ class Perfect:
 
 
 def validated(
-    monkeypatch: pytest.MonkeyPatch, taught: Transformer, preparation: str, batches: Sequence[Batch]
+    monkeypatch: pytest.MonkeyPatch,
+    taught: Transformer,
+    preparation: str,
+    batches: Sequence[Batch],
+    step: int = 0,
 ) -> Validation:
     """A validation whose translations are perfect."""
     data = DataConfig(languages=LANGUAGES, preparation=preparation)
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
     monkeypatch.setattr(validation, "TextTranslator", Perfect)
-    return validation.validate(taught, prepare_vocabulary(PAIRS, config), config, batches, PAIRS)
+    return validation.validate(taught, prepare_vocabulary(PAIRS, config), config, batches, PAIRS, step)
 
 
 def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,3 +88,16 @@ def test_the_right_tokens_have_a_bleu_of_100(monkeypatch: pytest.MonkeyPatch, pr
     # What stays tokenised must not be tokenised again.
     tokenizer = "none" if preparation.startswith("moses") else "13a"
     assert f"|tok:{tokenizer}|" in found.scores.bleu_signature
+
+
+def test_each_validation_shows_other_sentences_and_a_step_the_same_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def sources(step: int) -> list[str]:
+        found = validated(monkeypatch, model().train(), "none", [batch(2, 3)], step)
+        assert all(sample.translation == sample.reference for sample in found.samples)
+        return [sample.source for sample in found.samples]
+
+    shown = [sources(step) for step in range(12)]
+    assert {len(set(each)) for each in shown} == {2} and [sources(step) for step in range(12)] == shown
+    assert {source for each in shown for source in each} == {pair.source for pair in PAIRS}
