@@ -26,8 +26,8 @@ def validate(
     pairs: Sequence[Pair],
     step: int = 0,
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations. Two
-    of them are the samples, other ones at each step."""
+    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations. The
+    samples are the first two at step 0, and others at each later step."""
     translations = [""] * len(pairs)
     with evaluating(model):
         loss, translator = validation_loss(model, batches), TextTranslator(model, vocabulary, config)
@@ -37,7 +37,8 @@ def validate(
                 translations[place] = translation.text
     references = references_of(pairs, config)
     scores = evaluate(translations, references, tokenize=tokenizer_for(config))
-    shown = random.Random(step).sample(range(len(pairs)), min(2, len(pairs)))
+    order, count = list(range(len(pairs))), min(2, len(pairs))
+    shown = random.Random(step).sample(order, count) if step else order[:count]
     samples = [Sample(pairs[place].source, references[place], translations[place]) for place in shown]
     return Validation(loss, scores, tuple(samples))
 
