@@ -67,23 +67,30 @@ def compile_kernels(target: str, library: Path, extra: tuple[str, ...] = ()) -> 
     """Compile every kind of kernels for this system into one library."""
     if target not in TARGETS:
         raise BuildError(f"there are none for {target}, but for {', '.join(TARGETS)}")
-    kinds = X86 if "x86_64" in target else ARM
-    system = ["-target", TARGETS[target][0]]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        objects = []
-        for kind, flags in kinds.items():
-            objects.append(f"{folder}/{kind}.o")
-            position = [] if "windows" in target else ["-fPIC"]
-            arguments = [*system, *FLAGS, *flags, *position, *extra, f"-DISA={kind}", "-c", str(SOURCE)]
-            _zig([*arguments, "-o", objects[-1]], folder)
+        objects = [compile_kind(target, kind, folder, extra) for kind in kinds_for(target)]
         built = f"{folder}/library"
-        _zig([*system, "-shared", "-s", *extra, *objects, "-o", built], folder)
+        zig(["-target", TARGETS[target][0], "-shared", "-s", *extra, *objects, "-o", built], folder)
         library.unlink(missing_ok=True)  # a process that has the old one open keeps it
         library.write_bytes(Path(built).read_bytes())
 
 
-def _zig(arguments: list[str], folder: str) -> None:
-    """Run the compiler; its cache is thrown away with the folder."""
+def kinds_for(target: str) -> dict[str, list[str]]:
+    """Return the kinds of kernels for this system, each with its compiler flags."""
+    return X86 if "x86_64" in target else ARM
+
+
+def compile_kind(target: str, kind: str, folder: str, extra: tuple[str, ...] = ()) -> str:
+    """Compile one kind of kernels into an object file in this folder; return the file's path."""
+    built = f"{folder}/{kind}.o"
+    position = [] if "windows" in target else ["-fPIC"]
+    flags = ["-target", TARGETS[target][0], *FLAGS, *kinds_for(target)[kind], *position, *extra]
+    zig([*flags, f"-DISA={kind}", "-c", str(SOURCE), "-o", built], folder)
+    return built
+
+
+def zig(arguments: list[str], folder: str) -> None:
+    """Run zig's C compiler; its cache is thrown away with the folder."""
     environment = os.environ | {
         "ZIG_GLOBAL_CACHE_DIR": f"{folder}/all",
         "ZIG_LOCAL_CACHE_DIR": f"{folder}/here",

@@ -117,17 +117,20 @@ enum { GO_HOME, ENCODE, STEP };
 INLINE size_t first_of_share(const Work *w, size_t M, size_t next) { return M * (w->rank + next) / w->team->size; }
 #define MY_ROWS(r, M) (size_t r = first_of_share(w, M, 0), last_##r = first_of_share(w, M, 1); r < last_##r; r++)
 
+INLINE void pause_briefly(void) {
 #if defined(__x86_64__)
-#define PAUSE() __builtin_ia32_pause()
+    __builtin_ia32_pause();
 #else
-#define PAUSE() __asm__ volatile("yield")
+    __asm__ volatile("yield");
 #endif
+}
+
 /* A rest, of 50 us or more, lets others run. */
 #if defined(_WIN32)
 __declspec(dllimport) int __stdcall SwitchToThread(void);
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
 static void rest(int32_t rests) {
-    for (int i = 0; i < 1000; i++) PAUSE();
+    for (int i = 0; i < 1000; i++) pause_briefly();
     if (rests < 100) SwitchToThread();
     else Sleep(1);
 }
@@ -147,7 +150,7 @@ static int32_t wait_for_all(const Work *w, int turns) {
     }
     int32_t rests = 0;
     while (__atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting)
-        if (turns > 0) turns--, PAUSE();
+        if (turns > 0) turns--, pause_briefly();
         else rest(rests), rests += rests < 1 << 20;
     return rests;
 }

@@ -67,6 +67,15 @@ def test_a_system_without_kernels_is_named(tmp_path: Path) -> None:
     assert platform_tag("windows-arm64") == "win_arm64"
 
 
+def test_the_kernels_compile_for_arm(tmp_path: Path) -> None:
+    """The fastest kind alone, without a warning: most developers have another processor."""
+    pytest.importorskip("hatchling")
+    pytest.importorskip("ziglang", reason="ziglang, which compiles the kernels, is not installed here")
+    from hatch_build import compile_kind
+
+    assert Path(compile_kind("linux-aarch64", "neon", str(tmp_path), ("-Werror",))).exists()
+
+
 def test_what_is_shipped_is_what_python_calls() -> None:
     """The names and order of the structures' fields in kernels.c are those of library.py."""
     text = SOURCE.read_text(encoding="utf-8")
