@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 
+from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, sides, tell
 from pellucid.translate.evaluate import evaluate, note_on_short
 
@@ -35,7 +36,6 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
     from rich.console import Console
     from rich.progress import track
 
-    from pellucid.cli.translate import Doubts
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translate.sentences import TruncationWarning
     from pellucid.translator import load
@@ -45,12 +45,15 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
     warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines of a part
-    doubts, texts = Doubts(translator, arguments.data or arguments.source, arguments.to), list[str]()
+    doubts, texts = (
+        Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to),
+        list[str](),
+    )
     starts, quiet = range(0, len(sources), TOGETHER), not sys.stderr.isatty()
     for start in track(starts, "translating", console=Console(stderr=True), transient=True, disable=quiet):
         some = sources[start : start + TOGETHER]
         translations = translator.translate(some, arguments.to, **options)
         texts += [translation.text for translation in translations]
-        doubts.add(some, translations)
+        doubts.add(translations)
     doubts.tell()
     return texts

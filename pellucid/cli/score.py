@@ -3,6 +3,7 @@
 import argparse
 import json
 
+from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, sides
 from pellucid.folder.manifest import jsonable
 from pellucid.translator import load
@@ -14,6 +15,9 @@ def run(arguments: argparse.Namespace) -> None:
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
     scores = translator.score(sources, targets, arguments.to)
+    doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
+    doubts.add_unknown([score.unknown for score in scores])
+    doubts.tell()
     if not arguments.per_token:
         put(f"{score.total:.6f}" for score in scores)
         return

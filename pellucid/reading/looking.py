@@ -7,11 +7,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pellucid.model import Transformer
+from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, words_of
 from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
+from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.decoding import batches
+from pellucid.translate.sentences import TOKENS as LONGEST
+from pellucid.translate.sentences import read_source
+from pellucid.translate.translation import Translation
 
 NAMED = 3  # words that a row names
+TOGETHER = 1024  # tokens of a pass that aligns several translations
 
 
 @dataclass(frozen=True)
@@ -130,17 +138,41 @@ def align(reading: Reading) -> Alignment:
     The weights are taken at the positions that *predict* a target word's tokens. The alignment says where the
     model looked, not necessarily what a word means (Jain and Wallace 2019, Attention is not Explanation).
     """
-    expected = [step.expected for step in reading.steps]
-    sides = (reading.source_ids, reading.source_tokens), (reading.target_ids, expected)
-    source, target = (
-        [word for word in words_of(*side, reading.vocabulary) if not word.special] for side in sides
-    )
+    weights_HLM = reading.trace[f"{reading.watched_layer}.weights"].tensor[0]
+    pair = reading.source_ids, reading.target_ids
+    return _align(pair, weights_HLM, reading.watched_layer, reading.vocabulary)
+
+
+def align_translations(
+    model: Transformer, vocabulary: Vocabulary, translations: Sequence[Translation], to: str | None = None
+) -> list[Alignment]:
+    """Return the alignment of each translation, as `align` does, from watched passes over several at once."""
+    layer = f"decoder.layers.{model.config.decoder_layers - 1}.cross_attention"
+    pairs = []
+    for each in translations:
+        ids = read_source(each.source, to, vocabulary, LONGEST).ids
+        pairs.append((ids, each.hypotheses[0].token_ids or [vocabulary.end_id]))
+    alignments: dict[int, Alignment] = {}
+    for group in batches([max(map(len, pair)) for pair in pairs], TOGETHER):
+        some = [pairs[place] for place in group]
+        record = watch(model, in_batch(model, some), only=f"{layer}.weights")[f"{layer}.weights"]
+        for place, pair, weights_HLM in zip(group, some, record.tensor, strict=True):
+            source, target = map(len, pair)
+            alignments[place] = _align(pair, weights_HLM[:, :target, :source], layer, vocabulary)
+    return [alignments[place] for place in range(len(pairs))]
+
+
+def _align(
+    pair: tuple[Sequence[int], Sequence[int]], weights_HLM: Tensor, layer: str, vocabulary: Vocabulary
+) -> Alignment:
+    """Return the alignment of source ids and target ids, from the weights of a cross-attention."""
+    sides = (pair[0], vocabulary.source_tokens(pair[0])), (pair[1], vocabulary.target_tokens(pair[1]))
+    source, target = ([word for word in words_of(*side, vocabulary) if not word.special] for side in sides)
     links = []
     if source and target:
-        best = merge_pieces(reading.attention_to_source(), target, source).max(-1)
+        best = merge_pieces(weights_HLM.mean(0), target, source).max(-1)
         each = enumerate(zip(best.indices.tolist(), best.values.tolist(), strict=True))
         links = [Link(asked, place, share) for place, (asked, share) in each if not math.isnan(share)]
     links.sort(key=lambda link: (link.source, link.target))
     source_texts, target_texts = ([word.text for word in words] for words in (source, target))
-    heads = reading.trace[f"{reading.watched_layer}.weights"].tensor.shape[1]
-    return Alignment(links, source_texts, target_texts, reading.watched_layer, list(range(heads)))
+    return Alignment(links, source_texts, target_texts, layer, list(range(len(weights_HLM))))

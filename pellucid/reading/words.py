@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +19,7 @@ from pellucid.translate.sentences import Sentence, read_source, read_target
 TAG = re.compile(r">>([^<>]+)<<")  # of a language
 TOKENS = 256  # the longest sentence that is explained: attention matrices grow with the square of the length
 SPACE = "▁"
+NAMED = 5  # unknown characters that a message names
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -57,7 +59,10 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
             f"the {side} is longer than the {TOKENS} tokens that an explanation shows: "
             "its matrices grow with the square of the length. Give a shorter one."
         )
-    unknown = unknown_words(sentence, side, vocabulary)
+    unknown = list(dict.fromkeys(map(visible, sentence.unknown)))
+    if unknown and vocabulary.kind != "word":
+        warnings.warn(f"{side}: {unknown_characters(unknown)}", stacklevel=5)
+        return
     if side == "sentence":
         _check_language(sentence, unknown, vocabulary)
     near = {word: advice(word, sentence.to, side, vocabulary) for word in unknown}
@@ -102,6 +107,14 @@ def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
     return by_language if set(_words(vocabulary.source)) <= frozenset().union(*by_language.values()) else {}
 
 
+def unknown_characters(unknown: Sequence[str]) -> str:
+    """Say which characters (or pieces of words) a model does not know."""
+    quoted = [repr(visible(each)) for each in unknown]
+    named = ", ".join(quoted[:NAMED]) + (f" and {len(quoted) - NAMED} more" if len(quoted) > NAMED else "")
+    they = "they are all the same unknown token" if len(quoted) > 1 else "it is an unknown token"
+    return f"the model does not know {named}: to it {they}."
+
+
 def _words(model: Pieces) -> list[str]:
     pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
     return [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
@@ -112,16 +125,6 @@ def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, st
     if side == "target":
         return vocabulary.target, vocabulary.target_language(to)
     return vocabulary.source, vocabulary.source_language(to)
-
-
-def unknown_words(sentence: Sentence, side: str, vocabulary: Vocabulary) -> list[str]:
-    """Return the words of the "sentence" or the "target" that the vocabulary does not have; an empty list if
-    it splits words into pieces."""
-    if vocabulary.kind != "word" or vocabulary.unknown_id not in sentence.ids:
-        return []
-    model, language = _side(side, sentence.to, vocabulary)
-    words = prepare(visible(sentence.untagged), vocabulary.preparation, language).split()
-    return list(dict.fromkeys(word for word in words if vocabulary.unknown_id in model.encode(word)))
 
 
 def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:

@@ -27,6 +27,7 @@ class Score:
     total: float
     per_token: list[float]
     tokens: list[str]
+    unknown: Sequence[str] = ()  # words or characters of either side that the vocabulary does not have
 
 
 def score_texts(
@@ -41,7 +42,8 @@ def score_texts(
         # An empty line is always translated as an empty line, so this pair is certain.
         per_token = [] if source.empty and target.empty else log_p
         tokens = vocabulary.target_tokens(target.ids[: len(per_token)])
-        scores.append(Score(sum(per_token), per_token, tokens))
+        unknown = (*source.unknown, *target.unknown)
+        scores.append(Score(sum(per_token), per_token, tokens, unknown))
     return scores
 
 

@@ -29,6 +29,7 @@ class Sentence:
     to: str | None
     empty: bool = False  # nothing but white space and what normalisation removes
     truncated: bool = False
+    unknown: Sequence[str] = ()  # its words or characters that the vocabulary does not have, in their order
 
 
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
@@ -42,7 +43,9 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
     untagged = without_start(untagged, vocabulary)
     ids, nothing = vocabulary.encode_source(untagged, language), vocabulary.encode_source("", language)
     kept, cut = _shorten(ids, longest)
-    return Sentence(text, untagged, kept, language, ids == nothing, cut or len(text) > longest * CHARACTERS)
+    unknown = vocabulary.unknown_in(untagged, language) if vocabulary.unknown_id in kept else ()
+    cut = cut or len(text) > longest * CHARACTERS
+    return Sentence(text, untagged, kept, language, ids == nothing, cut, unknown)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
@@ -50,8 +53,10 @@ def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
     if not text.strip():
         return Sentence(text, text, [vocabulary.end_id], to, empty=True)
     text = without_start(text, vocabulary)
-    ids, cut = _shorten(vocabulary.encode_target(text[: longest * CHARACTERS], to), longest)
-    return Sentence(text, text, ids, to, len(ids) == 1, cut or len(text) > longest * CHARACTERS)
+    beginning = text[: longest * CHARACTERS]
+    ids, cut = _shorten(vocabulary.encode_target(beginning, to), longest)
+    unknown = vocabulary.unknown_in(beginning, to, target=True) if vocabulary.unknown_id in ids else ()
+    return Sentence(text, text, ids, to, len(ids) == 1, cut or len(text) > len(beginning), unknown)
 
 
 def without_start(text: str, vocabulary: Vocabulary) -> str:

@@ -8,6 +8,10 @@ from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import Found
 from pellucid.translate.request import Call
 
+# Where sentences end, in many scripts. Of a source, what may be an abbreviation or an ordinal does not count,
+# such as "z. B." or "am 3. Mai".
+_END = re.compile(r"[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+")
+_SURE_END = re.compile(r"(?<!\d)(?<!\b\w)[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s+(?![a-z])|\s*$)|[。！？]+")
 # A straight quotation mark may still be joined to the words on its left and on its right.
 _QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
@@ -32,6 +36,7 @@ class Translation:
     source: str
     hypotheses: list[Hypothesis]
     truncated: bool = False  # the source was too long, and only its beginning was translated
+    unknown: Sequence[str] = ()  # words or characters of the source that the vocabulary does not have
 
     @property
     def text(self) -> str:
@@ -66,8 +71,17 @@ def translations_of(
             for each in of_sentence.get(number, [])[: call.rules.options.n_best]
         ]
         nothing = [Hypothesis("", [], [], 0.0, [], finished=True)]
-        translations.append(Translation(sentence.text, hypotheses or nothing, sentence.truncated))
+        translations.append(
+            Translation(sentence.text, hypotheses or nothing, sentence.truncated, sentence.unknown)
+        )
     return translations
+
+
+def sentences_lost(translation: Translation) -> tuple[int, int] | None:
+    """Return the numbers of sentences in and out, counted by their final punctuation, if fewer came out;
+    otherwise None."""
+    said = len(_SURE_END.findall(translation.source)), max(len(_END.findall(translation.text)), 1)
+    return said if said[1] < said[0] else None
 
 
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:

@@ -1,6 +1,7 @@
 """The command line in this process: its help, its errors, and `translate`, line by line."""
 
 import errno
+import json
 import signal
 from pathlib import Path
 
@@ -104,7 +105,8 @@ def test_only_a_verb_that_only_prints_may_lose_its_reader(
 def test_one_line_out_for_every_line_in(pellucid: Command, toy_model: Path) -> None:
     lines = ["a b c", "", "   ", "d\u2028e f", "g\u0085h i", "j\rk", "l m\r", "n o"]
     outcome = pellucid("translate", toy_model, stdin="\n".join(lines).encode())
-    assert outcome.code == 0 and outcome.err == ""
+    unknown = "pellucid: warning: standard input:5: the model has no word 'g\\x85h'. It knows 16 words, "
+    assert outcome.code == 0 and outcome.err.startswith(unknown) and outcome.err.count("\n") == 1
     translations = outcome.out.split("\n")
     assert len(translations) == len(lines) + 1 and translations[-1] == ""
     assert [not line.strip() for line in lines] == [line == "" for line in translations[:-1]]
@@ -172,5 +174,26 @@ def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_mode
     cut, unfinished = outcome.err.splitlines()
     assert cut.startswith("pellucid: warning: standard input:70001: too long, only its beginning was ")
     assert unfinished.startswith(
-        "pellucid: warning: standard input:70001 and 1 more: the translation reached its limit of tokens"
+        "pellucid: warning: standard input:70001, 70002: the translation reached its limit of tokens"
     )
+
+
+def test_a_json_object_a_line(pellucid: Command, toy_model: Path) -> None:
+    stdin, how = b"a b c\n\na b c d e ZZ\n", ("translate", toy_model, "--beam", 3)
+    outcome = pellucid(*how, "--json", "--n-best", 2, stdin=stdin)
+    rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [row["text"] for row in rows] == pellucid(*how, stdin=stdin).out.splitlines()
+    assert [row["unknown"] for row in rows] == [[], [], ["ZZ"]]
+    assert all(row["finished"] and not row["truncated"] for row in rows)
+    best = [[each["text"], each["score"]] for each in rows[0]["hypotheses"]]
+    assert best[0] == [rows[0]["text"], rows[0]["score"]] and len(best) == 2 and best[0][1] > best[1][1]
+    for row, line in ((rows[0], "a b c"), (rows[2], "a b c d e")):  # alone, and in a batch with a longer one
+        assert row["alignment"]["source_words"][: len(line.split())] == line.split()
+        assert " ".join(row["alignment"]["target_words"]) == row["text"].replace(" ⁇ ", " <unk> ")
+    pharaoh = pellucid("explain", toy_model, "a b c", "--target", rows[0]["text"], "--alignment").out
+    assert " ".join(f"{one}-{other}" for one, other in rows[0]["alignment"]["links"]) == pharaoh.strip()
+    assert rows[1]["alignment"] == {"links": [], "source_words": [], "target_words": []}
+    plain = [json.loads(line) for line in pellucid(*how, "--json", stdin=stdin).out.splitlines()]
+    assert plain == [{name: row[name] for name in row if name != "hypotheses"} for row in rows]
+    ensemble = pellucid("translate", toy_model, toy_model, "--json", stdin=b"a b c\n").out
+    assert json.loads(ensemble)["alignment"] is None, "no single model looked"

@@ -100,7 +100,11 @@ def test_a_target_is_read_with_the_vocabulary_of_targets() -> None:
 
 
 def test_only_a_vocabulary_of_words_refuses_unknown_letters() -> None:
-    explanation = translator(kind="unigram").explain("I like Ж", to="es", target="Ж")
+    with pytest.warns(
+        UserWarning, match=r": the model does not know 'Ж': to it it is an unknown token\.$"
+    ) as told:
+        explanation = translator(kind="unigram").explain("I like Ж", to="es", target="Ж")
+    assert len(told) == 2 and str(told[1].message).startswith("target: ") and told[0].filename == __file__
     assert "<unk>" in explanation.source_tokens
     assert explanation.steps[-2].expected == "<unk>"
 

@@ -1,0 +1,77 @@
+"""Doubts about lines that a model read or wrote: each is told once, with the numbers of its lines."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pellucid.cli.lines import tell
+
+if TYPE_CHECKING:
+    from pellucid.text.vocabulary import Vocabulary
+    from pellucid.translate.translation import Translation
+
+LISTED = 10  # numbers of lines that a warning lists
+TRUNCATED = "too long, only its beginning was translated. Split it into sentences."
+UNFINISHED = (
+    "the translation reached its limit of tokens and is not finished. Split the line into sentences, or "
+    "raise the limit with --max-length."
+)
+TAG = re.compile(r"\s*>>([^<>\s]+)<<")
+
+
+class Doubts:
+    """A collector of lines whose translation or score may be wrong, with the reasons."""
+
+    def __init__(self, vocabulary: "Vocabulary", name: str, to: str | None) -> None:
+        self.vocabulary, self.name, self.to = vocabulary, name, to
+        self.lines = 0  # read so far
+        self._found: dict[str, list[int]] = {}  # a reason, and the numbers of its lines
+        self._unknown: dict[int, Sequence[str]] = {}
+
+    def add(self, translations: "Sequence[Translation]") -> None:
+        """Look at the translations of the next lines, and remember what may be wrong with them."""
+        from pellucid.translate.translation import sentences_lost
+
+        unknown = [each.unknown for each in translations]
+        for place, each in enumerate(translations):
+            number, tag = self.lines + place + 1, TAG.match(each.source)
+            if tag and self.to not in (None, tag[1]) and tag[1] in self.vocabulary.target_languages:
+                written = f">>{tag[1]}<<"
+                self._note(
+                    number, f"{written} was read as text, because --to {self.to} counts. Leave one out."
+                )
+                unknown[place] = [word for word in each.unknown if word != written]
+            if each.truncated:
+                self._note(number, TRUNCATED)
+            if not each.hypotheses[0].finished:
+                self._note(number, UNFINISHED)
+            elif lost := sentences_lost(each):
+                self._note(
+                    number, f"{lost[0]} sentences in, {lost[1]} out. Give the model one sentence a line."
+                )
+        self.add_unknown(unknown)
+
+    def add_unknown(self, unknown: Sequence[Sequence[str]]) -> None:
+        """Remember the words or characters of the next lines that the vocabulary does not have."""
+        found = enumerate(unknown, self.lines + 1)
+        self._unknown |= {number: each for number, each in found if each}
+        self.lines += len(unknown)
+
+    def _note(self, number: int, doubt: str) -> None:
+        self._found.setdefault(doubt, []).append(number)
+
+    def tell(self) -> None:
+        """Print one warning for each kind of doubt, with the numbers of its lines."""
+        from pellucid.reading.words import advice, unknown_characters
+
+        if self._unknown:
+            each = list(dict.fromkeys(word for words in self._unknown.values() for word in words))
+            message = unknown_characters(each)
+            if self.vocabulary.kind == "word":
+                near = advice(each[0], self.to, "sentence", self.vocabulary)
+                message = f"the model has no word {each[0]!r}. {near}"
+            self._found[message] = list(self._unknown)
+        for doubt, numbers in self._found.items():
+            listed = ", ".join(map(str, numbers[:LISTED]))
+            others = f" and {len(numbers) - LISTED:,} more" if len(numbers) > LISTED else ""
+            tell(f"pellucid: warning: {self.name}:{listed}{others}: {doubt}")
