@@ -8,10 +8,12 @@ from pathlib import Path
 import torch
 
 from pellucid.config.device import device_named
+from pellucid.data.corpus import Pair
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.interop.importing import load_folder
 from pellucid.probes.compare import Comparison, compare
+from pellucid.probes.pairs import PairsReport, check_pairs
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered
 from pellucid.translate.ensemble import check_same_vocabulary
@@ -34,6 +36,12 @@ class Translator(TextTranslator):
         """Compare a word in two sentences: how much its vectors differ after each layer, and how much each
         word contributed to the difference."""
         return compare(self, word, a, b, to)
+
+    def check(self, pairs: Sequence[tuple[str, str]], to: str | None = None) -> PairsReport:
+        """Look for bad pairs in parallel text, (source, target), that the model was trained on: where the
+        scores change, copies, other languages, repetitions, and the pairs with the worst scores."""
+        rows = [Pair(*pair, 0, line, "") for line, pair in enumerate(pairs, 1)]
+        return check_pairs(self, lambda: rows, to)
 
 
 def load(

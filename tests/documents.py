@@ -57,6 +57,28 @@ def run_line(line: str, pellucid: Command) -> Outcome:
     return pellucid(*words[1:], stdin=stdin)
 
 
+def run_blocks(path: Path, pellucid: Command, is_slow: bool = False) -> None:
+    """Run each block: commands, with what they print below them, and Python in one namespace."""
+    printed, names = "", {"__name__": path.stem}
+    for block in blocks(path):
+        kind, _, file = block.info.partition(" ")
+        if block.commands and ("slow" in file) == is_slow:
+            outcomes = [run_line(line, pellucid) for line in block.commands]
+            for line, outcome in zip(block.commands, outcomes, strict=True):
+                assert outcome.code == 0, f"{path.name}: {line}\n{outcome.err}"
+            printed = "".join(outcome.out for outcome in outcomes)
+        elif is_slow or block.commands:
+            continue
+        elif kind == "toml":
+            Path(file).write_text(block.text, encoding="utf-8")
+        elif kind == "python":
+            exec(compile(block.text, path.name, "exec"), names)
+        elif kind == "text":
+            check_prints(block.text, printed, path.name)
+        else:
+            pytest.fail(f"{path.name}: a block of no known kind: {block}")
+
+
 def check_prints(expected: str, output: str, where: str) -> None:
     """What a document shows is printed: its lines follow each other, except where a line is … alone."""
     lines = [line.strip() for line in output.splitlines()]

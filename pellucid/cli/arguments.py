@@ -121,6 +121,13 @@ def setting(argument: str) -> tuple[str, Any]:
     return name.strip(), table["value"] if len(table) == 1 else value
 
 
+def whole(argument: str) -> int:
+    """Return the argument as a whole number, 0 or more."""
+    if not argument.isdecimal():
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number, 0 or more")
+    return int(argument)
+
+
 def folder(argument: str) -> Path:
     """Return the path of a folder to write into; raise an error if a file is in the way."""
     path = Path(_refuse_empty(argument, "name a folder, or . for this one"))
@@ -130,5 +137,5 @@ def folder(argument: str) -> Path:
     return path
 
 
-KINDS: list[Any] = [int, float, Path, text, model, file, folder, setting]
+KINDS: list[Any] = [int, float, Path, text, model, file, folder, setting, whole]
 TYPES = {kind.__name__: kind for kind in KINDS}

@@ -8,7 +8,7 @@ import warnings
 
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, sides, tell
-from pellucid.translate.evaluate import evaluate, note_on_short
+from pellucid.translate.evaluate import evaluate, note_on_short, worst_sentences
 
 TOGETHER = 500  # lines between two movements of the progress bar
 
@@ -20,14 +20,35 @@ def run(arguments: argparse.Namespace) -> None:
     texts, *references = sides(arguments, compared, "reference")
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
     evaluate(["a"], ["a"], **how)  # checks these options before the work
+    sources = texts
     if arguments.hypothesis is None:
-        texts = _translate(arguments, texts)
+        texts = _translate(arguments, sources)
     scores = evaluate(texts, references, **how)
     put(str(scores).split("\n"))
     if note := note_on_short(references[0], arguments.tokenize):
         tell(note)
+    if arguments.worst:
+        _put_worst(arguments, {compared: sources, "translation": texts}, references)
     if arguments.json:
         put([json.dumps(dataclasses.asdict(scores))])
+
+
+def _put_worst(
+    arguments: argparse.Namespace, sides: dict[str, list[str]], references: list[list[str]]
+) -> None:
+    """Print the sentences with the lowest chrF: line, chrF, source, translation, references."""
+    from pellucid.show.probe_text import sentence_table
+    from pellucid.show.tables import text_lines
+
+    texts = sides | {
+        f"reference {n}" if len(references) > 1 else "reference": each for n, each in enumerate(references, 1)
+    }
+    texts.pop("hypothesis", None)  # which is the translation
+    for place, chrf in worst_sentences(
+        sides["translation"], references, arguments.worst, arguments.lowercase
+    ):
+        shown = {name: lines[place] for name, lines in texts.items()}
+        put(text_lines([sentence_table(f"line {place + 1:,}: chrF {chrf:.1f}", **shown)], 1000))
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:

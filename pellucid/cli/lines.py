@@ -12,7 +12,7 @@ from pellucid.errors import PellucidError, UsageError
 
 STANDARD_INPUT = "standard input"
 _ARRIVAL = 65_536  # the most bytes to take from a pipe at once
-_OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
+OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
 def standard_input(bad_utf8: str) -> Iterator[list[str]]:
@@ -46,20 +46,10 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
-    """Return a list of lines for each side of parallel text. Raise an error if their lengths differ.
-
-    A side is a column of --data, or the file of an option; the second option may name several files.
-    """
-    files = {name: getattr(arguments, name) for name in (first, second)}
-    given = [f"--{name}" for name, file in files.items() if file is not None]
-    if arguments.data is not None and given:
-        raise UsageError(f"--data {arguments.data} holds both sides. Leave {' and '.join(given)} out.")
+    """Return a list of lines for each side of parallel text. Raise an error if their lengths differ."""
+    names = corpus_of(arguments, first, second)
     if arguments.data is not None:
-        return _columns(arguments.data, arguments.bad_utf8)
-    if len(given) < 2:
-        or_else = ", or --data with both sides in one file" if first == "source" else ""
-        raise UsageError(f"give the text to read: --{first} and --{second}{or_else}.")
-    names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
+        return _columns(names[0], arguments.bad_utf8)
     texts = [_file_lines(name, arguments.bad_utf8) for name in names]
     for name, lines in zip(names, texts, strict=True):
         if len(lines) != len(texts[0]):
@@ -68,6 +58,28 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
                 "belong together. Look for a lost or an added line feed."
             )
     return texts
+
+
+def corpus_of(arguments: Namespace, first: str, second: str) -> list[str]:
+    """Return the files of parallel text: --data alone, with both sides, or those of two options, of which the
+    second may name several."""
+    files = {name: getattr(arguments, name) for name in (first, second)}
+    given = [f"--{name}" for name, file in files.items() if file is not None]
+    if arguments.data is not None and given:
+        raise UsageError(f"--data {arguments.data} holds both sides. Leave {' and '.join(given)} out.")
+    if arguments.data is not None:
+        return [arguments.data]
+    if len(given) < 2:
+        or_else = ", or --data with both sides in one file" if first == "source" else ""
+        raise UsageError(f"give the text to read: --{first} and --{second}{or_else}.")
+    names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
+    for name in names:
+        if name.removesuffix(".gz").endswith(".tsv"):
+            raise UsageError(
+                f"{name}: a table of sources and targets. Give it as --data {name}, "
+                "or give a file with one of its columns (cut -f1)."
+            )
+    return names
 
 
 def _columns(path: str, bad_utf8: str) -> list[list[str]]:
@@ -81,11 +93,6 @@ def _columns(path: str, bad_utf8: str) -> list[list[str]]:
 
 def _file_lines(path: str, bad_utf8: str) -> list[str]:
     """Return the lines of a text file. A .gz file is unpacked."""
-    if path.removesuffix(".gz").endswith(".tsv"):
-        raise UsageError(
-            f"{path}: a table of sources and targets. Give it as --data {path}, "
-            "or give a file with one of its columns (cut -f1)."
-        )
     return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
 
 
@@ -107,5 +114,5 @@ def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
     """Decode a line as UTF-8. Remove a byte order mark from the first line; return "" for a line to skip."""
     if number == 1:
         line = line.removeprefix(BOM_UTF8)
-    text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, _OR_ELSE)
+    text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, OR_ELSE)
     return text if is_utf8 or bad_utf8 != "skip" else ""

@@ -68,7 +68,7 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
             "Name one for each corpus of train and of validation, in their order."
         )
-    rows = (_corpus_pairs(each, n * several, data.bad_utf8, found) for n, each in enumerate(corpora))
+    rows = (corpus_pairs(each, n * several, data.bad_utf8, found) for n, each in enumerate(corpora))
     return _clean(chain.from_iterable(rows), data, found, corpora[0][0] if corpora else "")
 
 
@@ -213,14 +213,21 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
         ) from None
 
 
-def _corpus_pairs(corpus: Sequence[str], language: int, bad_utf8: str, found: Counter[str]) -> Iterator[Pair]:
-    file, other, remedy = corpus[0], corpus[-1], 'set [data] bad_utf8 = "replace" or "skip"'
+def corpus_pairs(
+    corpus: Sequence[str],
+    language: int,
+    bad_utf8: str,
+    found: Counter[str],
+    or_else: str = 'set [data] bad_utf8 = "replace" or "skip"',
+) -> Iterator[Pair]:
+    """Yield the pairs of a corpus, a table or two files, and count in `found` what is read."""
+    file, other = corpus[0], corpus[-1]
     rows = table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
     for line, (left, right) in enumerate(rows, 1):
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
-        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, remedy)
-        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, remedy)
+        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, or_else)
+        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, or_else)
         bad = not (source_is_utf8 and target_is_utf8)
         found["bad_utf8"] += bad
         if not (bad and bad_utf8 == "skip"):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pellucid.probes.compare import Comparison, LayerChange
 from pellucid.probes.leak import LeakReport
+from pellucid.probes.pairs import EMPTY, SEED, PairsReport
 from pellucid.show.tables import Part, Table, view
 
 NAMED = 6  # movers of a layer
@@ -107,3 +108,47 @@ def leak_parts(report: LeakReport, width: int) -> list[Part]:
 
 def _indent(lines: Sequence[str]) -> Table:
     return Table(["", ""], [["", line] for line in lines], left=2, longest=1000)
+
+
+@view(PairsReport)
+def pairs_parts(report: PairsReport, width: int) -> list[Part]:
+    """Show the mean score by place, where it changes, the suspicious pairs by kind, and the worst ones."""
+    sampled = report.scored + len(report.kinds[EMPTY]) < report.pairs
+    drawn = f" (drawn at random, seed {SEED})" if sampled else ""
+    said = "No place from which on the scores are others."
+    if report.change:
+        line, before, after = report.change
+        said = (
+            f"The scores change at line {line:,}: {before:.2f} before it, {after:.2f} from there on. If the "
+            "text is of one kind, a line was lost or added there on one side: look at the lines around it."
+        )
+    parts: list[Part] = [
+        f"{report.pairs:,} pairs, {report.scored:,} of them scored{drawn}. A score is the mean "
+        "log-probability of a target's tokens: 0 is certain.",
+        "",
+        Table(["lines", "score"], [[f"{a:,}-{b:,}", score] for a, b, score in report.parts], form=2),
+        "",
+        said,
+    ]
+    for kind, lines in report.kinds.items():
+        if lines:
+            listed = ", ".join(f"{line:,}" for line in lines[:NAMED]) + ", …" * (len(lines) > NAMED)
+            parts.append(f"{len(lines):,} pairs {kind}: line {listed}")
+    if report.prefers_copy is not None:
+        parts.append(
+            f"Of the other sources, the model would rather copy {report.prefers_copy:.0%} than translate."
+        )
+    parts += ["", "the worst"]
+    for pair, score, said in report.worst:
+        parts.append(
+            sentence_table(
+                f"line {pair.line:,}: {score:.2f}", source=pair.source, target=pair.target, model=said
+            )
+        )
+    return parts
+
+
+def sentence_table(title: str, **texts: str) -> Table:
+    """Return texts that belong to one sentence as a table, each with its name."""
+    rows = [["", name, text] for name, text in texts.items()]
+    return Table(["", "", ""], rows, left=3, title=title, longest=1000)

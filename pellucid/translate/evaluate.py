@@ -89,6 +89,18 @@ def exactly_right(
     return 100 * equal / len(hypotheses)
 
 
+def worst_sentences(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], count: int, lowercase: bool = False
+) -> list[tuple[int, float]]:
+    """Return the sentences with the lowest chrF, the worst first: their indices, and chrF as sacreBLEU has it
+    for a sentence. references: one or several lists."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf, rows = CHRF(lowercase=lowercase), zip(hypotheses, zip(*references, strict=True), strict=True)
+    scores = [chrf.sentence_score(said, right).score for said, right in rows]
+    return [(place, scores[place]) for place in sorted(range(len(scores)), key=scores.__getitem__)[:count]]
+
+
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:
     """Return a note if most references are shorter than four tokens, because BLEU counts sequences of four;
     otherwise None."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sacrebleu
 import toy
 from command import Command
 
@@ -65,6 +66,31 @@ def test_evaluate_prints_its_scores_with_signatures(pellucid: Command, toy_model
     upper = files("upper", *(line.upper() for line in said))
     outcome = pellucid("evaluate", toy_model, "--source", source, "--reference", upper, *how)
     assert outcome.out.startswith("BLEU 100.00 (nrefs:1|case:lc|") and "|tok:none|" in outcome.out
+
+
+def test_the_worst_sentences_are_shown(pellucid: Command, toy_model: Path, files: Files) -> None:
+    sources = ["a b c", "d e f", "g h i", "a b"]
+    said = pellucid("translate", toy_model, stdin="\n".join(sources).encode()).out.splitlines()
+    wrong = [said[0], "o o o o o", f"{said[2]} o", said[3].upper()]
+    source, reference = files("source", *sources), files("reference", *wrong)
+    evaluate = "evaluate", toy_model, "--source", source, "--reference", reference
+    lines = pellucid(*evaluate, "--worst", 3, "--lowercase").out.splitlines()[3:]
+    assert lines[:4] == [
+        "line 2: chrF 0.0",
+        "  source       d e f",
+        f"  translation  {said[1]}",
+        "  reference    o o o o o",
+    ]
+    score = sacrebleu.sentence_chrf(said[2], [wrong[2]]).score
+    assert lines[4] == f"line 3: chrF {score:.1f}" and lines[8].endswith(": chrF 100.0") and len(lines) == 12
+    several = "--reference", files("other", "a", "d", "g", "b")
+    worst = pellucid("evaluate", "--hypothesis", reference, *evaluate[4:], *several, "--worst", 1).out
+    assert worst.splitlines()[3:] == [
+        "line 1: chrF 100.0",
+        f"  translation  {wrong[0]}",
+        f"  reference 1  {wrong[0]}",
+        "  reference 2  a",
+    ]
 
 
 def test_evaluate_says_what_bleu_is_worth_for_short_references(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from command import Command
-from documents import LEARN, ROOT, blocks, build, check_link, check_prints, eighty_columns, links, run_line
+from documents import LEARN, ROOT, blocks, build, check_link, eighty_columns, links, run_blocks, run_line
 
 from pellucid.show import panels
 
@@ -22,24 +22,7 @@ __all__ = ["eighty_columns"]
 @pytest.mark.usefixtures("eighty_columns")
 def test_every_block_runs(path: Path, is_slow: bool, pellucid: Command) -> None:
     """Commands with what they print, and Python in one namespace; of the slow ones only those."""
-    printed, names = "", {"__name__": path.stem}
-    for block in blocks(path):
-        kind, _, file = block.info.partition(" ")
-        if block.commands and ("slow" in file) == is_slow:
-            outcomes = [run_line(line, pellucid) for line in block.commands]
-            for line, outcome in zip(block.commands, outcomes, strict=True):
-                assert outcome.code == 0, f"{path.name}: {line}\n{outcome.err}"
-            printed = "".join(outcome.out for outcome in outcomes)
-        elif is_slow or block.commands:
-            continue
-        elif kind == "toml":
-            Path(file).write_text(block.text, encoding="utf-8")
-        elif kind == "python":
-            exec(compile(block.text, path.name, "exec"), names)
-        elif kind == "text":
-            check_prints(block.text, printed, path.name)
-        else:
-            pytest.fail(f"{path.name}: a block of no known kind: {block}")
+    run_blocks(path, pellucid, is_slow)
 
 
 @pytest.mark.usefixtures("eighty_columns")
