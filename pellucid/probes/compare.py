@@ -71,7 +71,7 @@ class LayerChange:
 
     attention: str  # its path
     distance: float  # the length of the change
-    movers: list[Mover]  # the largest share first
+    movers: list[Mover]  # the largest share first, whatever its sign
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from pellucid.seeing.records import Record, find_names
 from pellucid.seeing.trace import Edit
 
 Edits = dict[str, Edit]
-Heads = Any  # one or several numbers, as an index of a tensor: 0, [0, 2]
-Place = int | slice | Sequence[int]
+Place = int | slice | Sequence[int]  # one or several indices, as of a tensor: 0, [0, 2]
 
 HOW = ("zero", "mean", "uniform")
 # The sublayer whose output each Add & Norm adds, by the stack and the residual's number: figure 1.
@@ -30,7 +29,7 @@ ADDED = {
 }
 
 
-def silence(part: str, head: Heads, how: str = "zero") -> Edits:
+def silence(part: str, head: Place, how: str = "zero") -> Edits:
     """Remove the contribution of one or several heads of an attention.
 
     "zero": the head's context is 0. "uniform": its weights are equal over all keys that it may look at.
@@ -60,7 +59,7 @@ def silence(part: str, head: Heads, how: str = "zero") -> Edits:
     raise UsageError(f"how = {how!r} is not known. A head is silenced with {', '.join(HOW)}.")
 
 
-def lift_mask(part: str, heads: Heads | None = None) -> Edits:
+def lift_mask(part: str, heads: Place | None = None) -> Edits:
     """Remove the causal mask, for all heads or some: a position then looks at later positions too, but not at
     padding."""
     if not part.endswith("self_attention"):
@@ -179,7 +178,7 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
     return self_mask_BHLM[:, 0].diagonal(dim1=-2, dim2=-1) != -math.inf
 
 
-def _at_heads(tensor: Tensor, heads: Heads, changed: Tensor) -> Tensor:
+def _at_heads(tensor: Tensor, heads: Place, changed: Tensor) -> Tensor:
     """Return the tensor B H … with these heads replaced by those of `changed`."""
     tensor[:, heads] = changed[:, heads]
     return tensor

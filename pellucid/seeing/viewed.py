@@ -11,19 +11,19 @@ from typing import Any
 @functools.singledispatch
 def lines(shown: Any, width: int = 80, **options: Any) -> list[str]:
     """Return what this data's view shows, as lines of text that are at most `width` cells wide."""
-    raise TypeError(f"no view as text is registered for {type(shown).__name__}")
+    raise TypeError(f"no view as text for {type(shown).__name__}: first import pellucid.show.registered")
 
 
 @functools.singledispatch
 def html(shown: Any) -> str:
     """Return what this data's view shows, as HTML for a notebook."""
-    raise TypeError(f"no view as HTML is registered for {type(shown).__name__}")
+    raise TypeError(f"no view as HTML for {type(shown).__name__}: first import pellucid.show.registered")
 
 
 @functools.singledispatch
 def page(shown: Any, **options: Any) -> str:
     """Return the page of this data: complete HTML in one file."""
-    raise TypeError(f"no page is registered for {type(shown).__name__}")
+    raise TypeError(f"no page for {type(shown).__name__}: first import pellucid.page.worked_document")
 
 
 class Viewed:

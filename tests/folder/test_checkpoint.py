@@ -23,7 +23,14 @@ from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyCo
 from pellucid.errors import PellucidError
 from pellucid.folder import load
 from pellucid.folder import manifest as manifest_module
-from pellucid.folder.checkpoint import TrainingState, newest_state, recover, save_model, save_state
+from pellucid.folder.checkpoint import (
+    TrainingState,
+    newest_state,
+    newest_step,
+    recover,
+    save_model,
+    save_state,
+)
 from pellucid.folder.load import load_model
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
@@ -98,7 +105,8 @@ def test_16_bits_are_widened_exactly_and_what_they_cannot_hold_is_not_saved(
     narrow = {name: tensor.to(dtype) for name, tensor in model.state_dict().items()}
     assert same(load_file(tmp_path / "weights.safetensors"), narrow)
     widened = {name: tensor.float() for name, tensor in narrow.items()}
-    assert same(load_model(tmp_path).model.state_dict(), widened)
+    found = load_model(tmp_path).model.state_dict()
+    assert same(found, widened) and {tensor.dtype for tensor in found.values()} == {torch.float32}
     with torch.no_grad():
         model.embedding.weight[0, 0] = 3.4e38
     with pytest.raises(PellucidError, match=r"^embedding\.weight holds numbers that are not finite in"):
@@ -295,6 +303,16 @@ def test_a_state_comes_back_bit_for_bit(tmp_path: Path) -> None:
     assert newest_state(tmp_path / "nowhere") is None
 
 
+def test_a_checkpoint_is_a_model_too_before_the_run_has_chosen_one(tmp_path: Path) -> None:
+    weights = {name: tensor + 1 for name, tensor in save(tmp_path / "last")[0].state_dict().items()}
+    own = {f"model.{name}": tensor for name, tensor in weights.items()} | {"moments.x": torch.zeros(1)}
+    for run, tensors in ((tmp_path, own), (tmp_path / "averaging", weights)):
+        run.mkdir(exist_ok=True)
+        save_state(run, 5, tensors, {})
+        loaded = load_model(run / "checkpoints" / "step-5")
+        assert same(loaded.model.state_dict(), weights) and loaded.manifest["step"] == 5
+
+
 def test_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
     def steps() -> list[str]:
         return sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
@@ -312,6 +330,7 @@ def test_a_damaged_or_unfinished_checkpoint_is_passed_over(tmp_path: Path) -> No
         save_state(tmp_path, step, {"x": torch.tensor(step)}, {}, keep=3)
     last, middle = (tmp_path / "checkpoints" / name for name in ("step-3", "step-2"))
     (last / "MANIFEST.json").unlink()
+    assert newest_step(tmp_path) == 2
     with pytest.warns(UserWarning, match=r"step-3: this checkpoint was never finished; passed over\.$"):
         assert state_of(tmp_path).tensors["x"] == 2
     recover(tmp_path)

@@ -13,8 +13,9 @@ import pytest
 
 from pellucid.errors import PellucidError
 from pellucid.folder import whole_file
+from pellucid.folder.checkpoint import recover
 from pellucid.folder.manifest import is_sealed, remove, sealing
-from pellucid.folder.whole_file import copy, making, write_new, write_whole
+from pellucid.folder.whole_file import MARKS, copy, making, refuse_foreign, write_new, write_whole
 
 
 def names(folder: Path) -> list[str]:
@@ -156,7 +157,43 @@ def test_a_folder_that_is_removed_loses_its_manifest_first(
     assert not is_sealed(folder) and (folder / "weights").exists()
 
 
+@on_linux
+def test_a_replacement_is_on_the_disk_before_its_manifest_and_its_name_before_the_old_one_goes(
+    tmp_path: Path, synced: list[tuple[str, dict[str, bytes]]]
+) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+    for folder, kind, about in (
+        (tmp_path / ".new", "model", {}),
+        (checkpoints / ".again", "training state", {"step": 5}),
+    ):
+        with sealing(folder, kind, about):
+            (folder / "weights").write_bytes(b"all")
+    before = len(synced)
+    recover(tmp_path)
+    assert [name for name, _ in synced[before:]] == [
+        *("sync .part", "rename .part weights", f"sync {tmp_path.name}"),
+        *("sync .part", "rename .part MANIFEST.json", f"sync {tmp_path.name}", "sync .new"),
+        *("rename .again step-5", "sync checkpoints"),
+    ]
+
+
 # Files into a folder that may hold others
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link", "empty"])
+@pytest.mark.parametrize("ending", MARKS)
+def test_only_a_file_of_ours_is_replaced(tmp_path: Path, ending: str, kind: str) -> None:
+    ours, path = (tmp_path / f"{name}{ending}" for name in ("ours", "theirs"))
+    ours.write_bytes(b"<title>" + MARKS[ending].encode())
+    path.touch() if kind == "empty" else foreign.put(path, kind)
+    refuse_foreign([ours, tmp_path / f"new{ending}"])
+    with pytest.raises(PellucidError) as error:
+        refuse_foreign([ours, path])
+    assert str(error.value) == (
+        f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
+        "written. Move it away, or choose another folder."
+    )
 
 
 def test_new_files_are_all_written_or_none(tmp_path: Path) -> None:
@@ -197,8 +234,9 @@ def test_the_file_behind_standard_output_stays_the_same_file(tmp_path: Path, nam
         "from pathlib import Path; from pellucid.folder.whole_file import write_whole; "
         f"write_whole(Path({name!r}), b'new')"
     )
-    with out.open("wb") as stream:
+    with out.open("wb", buffering=0) as stream:
+        stream.write(b"first, ")
         before = os.fstat(stream.fileno()).st_ino
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, stdout=stream, check=True, timeout=60)
-    assert out.read_bytes() == b"new"
+    assert out.read_bytes() == b"first, new"
     assert out.stat().st_ino == before

@@ -94,3 +94,8 @@ def test_recovering_removes_nothing_but_a_run_s_own(tmp_path: Path) -> None:
         (tmp_path / name).write_text("half")
     checkpoint.recover(tmp_path)
     assert {name for name in ours | others if (tmp_path / name).exists()} == others
+    for name in (".", "last", "averaged"):
+        foreign.put(tmp_path / name / ".new" / "notes")
+    before = foreign.everything(tmp_path)
+    checkpoint.recover(tmp_path)
+    assert foreign.everything(tmp_path) == before

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 from command import Command
-from tiny import translator
+from tiny import translator, untrained
 
+from pellucid.config.schema import Config, VocabularyConfig
 from pellucid.errors import UsageError
 from pellucid.mask import Mask
 from pellucid.probes.compare import Comparison
@@ -128,7 +129,8 @@ def test_one_sentence_twice_parts_nothing() -> None:
     assert verdict(comparison) == "Nothing parts the two: 'chat' has the same vector everywhere."
     assert {stage.distance for stage in comparison.stages} == {0.0}
     assert {mover.share for mover in comparison.layers[0].movers} == {0.0}
-    assert comparison.lines(80)
+    rows = [line.split()[-6:] for line in comparison.lines(80) if line.startswith(("embedding", "layer 0"))]
+    assert rows == [["1.0000", "1.0000", "1.0000", "–", "–", "0.000"]] * 2
 
 
 @pytest.mark.parametrize("norm", ["last", "first"])
@@ -149,6 +151,14 @@ def test_capitals_and_punctuation_do_not_hide_a_word() -> None:
     assert comparison.word == "chat"
     assert comparison.first.number == 1 and comparison.second.number == 4
     assert bare("«Bank».") == "bank" and bare("!?") == ""
+
+
+def test_an_accent_is_one_letter_or_two() -> None:
+    lines = ["le cafe\u0301, le the\u0301", "du cafe\u0301 du the\u0301", "the cafe", "tea"] * 3
+    pieces = VocabularyConfig(size=20, normalization="identity")
+    decomposed = untrained(lines, lines, Config(vocabulary=pieces))
+    comparison = decomposed.compare("CAF\u00c9", *lines[:2])
+    assert comparison.word == comparison.second.word == "cafe\u0301"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from readings import replaced
 from tiny import translator
 
 from pellucid.explanation import Explanation
-from pellucid.reading.words import spell, words_of
+from pellucid.reading.words import special_ids, spell, words_of
 from pellucid.seeing.records import UnknownTensor
 
 
@@ -22,6 +22,7 @@ def test_each_head_names_the_words_it_looked_at(spanish: Explanation) -> None:
     ]
     for look in looks:
         weights = spanish.trace[f"{look.part}.weights"].tensor[0, look.head].double().numpy()
+        assert look.entropy == pytest.approx(np.mean([each.entropy for each in look.looks]))
         assert [each.asks for each in look.looks] == ["<s>", "Me", "gustan", "los", "gatos"]
         assert [each.expected for each in look.looks] == ["Me", "gustan", "los", "gatos", "</s>"]
         for each, row in zip(look.looks, weights, strict=True):
@@ -52,6 +53,8 @@ def test_words_of_pieces_begin_at_spaces_and_specials_stand_alone() -> None:
     assert [word.special for word in words] == [True, *[False] * 6, True]
     assert [place for word in words for place in word.places] == list(range(len(ids)))
     assert any(len(word.places) > 1 for word in words)
+    pads = dataclasses.replace(tiny.vocabulary, pad_id=tiny.vocabulary.unknown_id)
+    assert special_ids(tiny.vocabulary) - special_ids(pads) == {0}, "an unknown word is a word"
     ids = tiny.vocabulary.encode_source("</s> >>es<<", "en")  # text that looks like special tokens
     words = words_of(ids, tiny.vocabulary.source_tokens(ids), tiny.vocabulary)
     assert [word.special for word in words] == [True, False, False, True]

@@ -1,5 +1,6 @@
 """The tables of a terminal and a notebook hold the numbers of the trace, and fit."""
 
+import importlib
 import io
 import math
 import re
@@ -18,7 +19,7 @@ from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import LOST
 from pellucid.seeing.records import Record
-from pellucid.seeing.viewed import html, lines
+from pellucid.seeing.viewed import html, lines, page
 from pellucid.show import registered
 from pellucid.show.columns import paragraph
 from pellucid.show.reading_text import more_parts, tensor_parts
@@ -220,6 +221,19 @@ def test_every_view_is_registered() -> None:
     modules = Path(registered.__file__).parent.glob("*.py")
     with_views = {path.stem for path in modules if "\n@view(" in path.read_text("utf-8")}
     assert with_views == {name for name in vars(registered) if name.endswith("_text")}
+
+
+@pytest.mark.parametrize(
+    ("show", "kind"), [(lines, "view as text"), (html, "view as HTML"), (page, "page")], ids=str
+)
+def test_what_cannot_be_shown_yet_says_what_to_import(show: Any, kind: str) -> None:
+    """So it is for whoever imports from a room, and nothing from `pellucid` itself."""
+    with pytest.raises(TypeError) as error:
+        show(object())
+    said, _, module = str(error.value).rpartition(" ")
+    assert said == f"no {kind} for object: first import"
+    with_views = importlib.import_module(module)
+    assert with_views is registered or type(package.attention(scores=[[1]])) in show.registry
 
 
 # The two writers

@@ -37,6 +37,14 @@ def test_every_segmentation_is_the_same_text() -> None:
     assert {model.decode(list(ids)) for ids in drawn} == {"dab cada baba"}
 
 
+def test_a_vocabulary_samples_by_its_seed() -> None:
+    made, text = learn(), "dab cada baba abba"
+    for encode in (made.encode_source, made.encode_target):
+        drawn = {tuple(encode(text, sampling=0.1, seed=seed)) for seed in (1, 2, 3, 1, 2, 3)}
+        assert len(drawn - {tuple(encode(text))}) in (2, 3)
+        assert {made.decode_target(ids) for ids in drawn} == {text}
+
+
 def test_segmentations_have_their_probabilities() -> None:
     model, power, word = learn().source, 0.5, "▁abba"
     scores = {model.id_to_piece(token): model.get_score(token) for token in range(4, model.get_piece_size())}

@@ -4,13 +4,14 @@ import re
 import string
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.text.renumbered import kind_of
+from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
 
@@ -117,6 +118,16 @@ def test_an_unknown_language_is_an_error_that_says_what_there_is() -> None:
         many.target_language()
 
 
+def test_vocabularies_are_the_same_if_every_text_has_the_same_ids() -> None:
+    one, other = learn(DataConfig(languages=THREE)), learn(DataConfig(languages=THREE))
+    assert one.same_as(other)
+    different: list[dict[str, Any]] = [{"languages": THREE[:2]}, {"preparation": "words"}]
+    different += [{side: learn(size=48).source} for side in ("source", "target")]
+    different += [{"target": Renumbered(one.source, ["▁the"], {"unknown_id": 0})}]  # type: ignore[arg-type]
+    for each in different:
+        assert not one.same_as(replace(other, **each)), each
+
+
 def test_text_cannot_spell_a_special_token() -> None:
     vocabulary = learn(DataConfig(languages=THREE))
     tags = {vocabulary.source.piece_to_id(f">>{language}<<") for language in ("hi", "en", "es")}
@@ -162,6 +173,8 @@ def test_a_vocabulary_that_cannot_be_learned(settings: dict[str, object], messag
 def test_no_text_is_an_error(lines: list[str]) -> None:
     with pytest.raises(PellucidError, match=r"size = 60: the training text is empty\. Look at the files in"):
         train_vocabulary(lines, lines, VocabularyConfig(size=60), DataConfig())
+    with pytest.raises(PellucidError, match=r"size = 30: the target side of the training text is empty\."):
+        train_vocabulary(SOURCES, lines, VocabularyConfig(size=30, joint=False), DataConfig())
 
 
 def model_file(folder: Path, name: str = "ready.model", **options: object) -> Path:
