@@ -110,6 +110,14 @@ def opus(folder: Path, separate: bool = False, **settings: Any) -> Path:
     return folder
 
 
+def state_of(folder: Path) -> dict[str, torch.Tensor]:
+    """Take the weights out of a folder."""
+    loaded = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    state = {name: tensor.clone() for name, tensor in loaded.state_dict().items()}
+    (folder / "model.safetensors").unlink()
+    return state
+
+
 def change(file: Path, **settings: Any) -> None:
     """Change settings in a file of JSON."""
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | settings), "utf-8")

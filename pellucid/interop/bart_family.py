@@ -1,5 +1,5 @@
-"""Read a model of the transformers library as a Pellucid model: MarianMT (the OPUS-MT translators), M2M100
-and NLLB."""
+"""Read a model of the transformers library as a Pellucid model: MarianMT (the OPUS-MT translators), Pegasus,
+M2M100 and NLLB."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,15 +7,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
+from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded, without_weights
-from pellucid.interop.foreign import Foreign
-from pellucid.interop.kinds import FAMILIES
+from pellucid.interop.card import read_licence
+from pellucid.interop.foreign import CONFIG, TOKENIZER, Foreign
+from pellucid.interop.generation import translation_config
+from pellucid.interop.kinds import FAMILIES, TOKENIZERS
 from pellucid.interop.many_languages import read_languages
 from pellucid.interop.marian_vocabulary import read_vocabulary
-from pellucid.interop.tensors import NOT_AT_ALL, Place, order, places, take
+from pellucid.interop.tensors import HEAD, NOT_AT_ALL, SHARED, Place, order, places, take
 from pellucid.model import sinusoids
+from pellucid.text.vocabulary import Vocabulary
 
 # Our settings of a model by their names; a decoder has as many heads and hidden units as the encoder.
 SETTINGS = {
@@ -30,16 +33,6 @@ SETTINGS = {
 }
 DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}  # theirs, and ours
-# Settings of `generate` that change which translation comes out, with the values that change nothing.
-WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
-    "no_repeat_ngram_size": (None, 0),
-    "repetition_penalty": (None, 1.0),
-    "num_beam_groups": (None, 1),
-    "do_sample": (None, False),
-    "early_stopping": (None, True, False),
-    "begin_suppress_tokens": (None, []),
-    "min_length": (None, 0),
-}
 BIAS = "final_logits_bias"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bits
@@ -48,29 +41,56 @@ HALF_PRECISION = 2e-3  # how far positions may be off that were stored in 16 bit
 def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
     """Return the model in an opened folder, with its weights converted to Pellucid's order and to this data
     type. If the folder has problems, raise one error that lists them all."""
-    kind = str(foreign.config.get("model_type"))
-    settings = FAMILIES[kind] | dict(foreign.config)
-    if kind == "marian":
-        vocabulary = read_vocabulary(foreign, settings)
-    else:
-        vocabulary = read_languages(foreign, settings)
-        settings |= {"share_encoder_decoder_embeddings": True, "decoder_vocab_size": None}
+    family = FAMILIES[str(foreign.config["model_type"])]
+    settings = {**family.defaults, **foreign.config, **family.fixed}
+    _check_sharing(foreign, settings)
+    settings |= foreign.corrected
+    tokenizer = str(foreign.tokenizer.get("tokenizer_class", family.tokenizer))
+    if tokenizer not in TOKENIZERS:
+        foreign.faults.append(
+            f"{TOKENIZER}: tokenizer_class = {tokenizer!r:.60} is not one of {', '.join(TOKENIZERS)}."
+        )
+    read = read_vocabulary if tokenizer == "MarianTokenizer" else read_languages
+    vocabulary = read(foreign, settings)
     model = _model_config(foreign, settings, vocabulary.ids() if vocabulary else {})
     if model is not None and foreign.shapes:
         _check_tensors(foreign, model)
         _check_ties(foreign, model)
         _check_positions(foreign, model)
+    config = _config(foreign, settings, vocabulary, model) if vocabulary and model else None
+    licence = read_licence(foreign)
     foreign.check()
-    assert model is not None and vocabulary is not None
-    data = DataConfig(languages=vocabulary.languages, max_length=settings["max_position_embeddings"])
+    assert model is not None and vocabulary is not None and config is not None
+    transformer = without_weights(model)
+    transformer.load_state_dict(dict(_weights(foreign, model, dtype)), assign=True)
+    about = {"imported from": foreign.config["model_type"], "folder": foreign.folder.name}
+    about |= {"licence": licence} if licence else {}
+    return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
+
+
+def _config(
+    foreign: Foreign, settings: Mapping[str, Any], vocabulary: Vocabulary, model: ModelConfig
+) -> Config | None:
+    translation = translation_config(foreign, model)
     # Whatever cuts the text was made elsewhere, and the page says so.
     files = ("vocabulary.model",) if vocabulary.joint else ("source.spm", "target.spm")
     words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
-    config = Config(data, words, model, translation=translation_config(foreign.generation, model))
-    transformer = without_weights(model)
-    transformer.load_state_dict(dict(_weights(foreign, model, dtype)), assign=True)
-    about = {"imported from": kind, "folder": foreign.folder.name}
-    return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
+    longest = settings["max_position_embeddings"]
+    try:
+        data = DataConfig(languages=vocabulary.languages, max_length=longest)
+    except UsageError as error:
+        foreign.faults.append(f"{CONFIG}: max_position_embeddings = {longest}: {error}")
+        return None
+    return Config(data, words, model, translation=translation)
+
+
+def _check_sharing(foreign: Foreign, settings: Mapping[str, Any]) -> None:
+    """Correct a configuration that says that the embeddings are shared where the weights have two different
+    ones, as in many opus-mt-tc-big folders."""
+    names = [f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")]
+    both = foreign.config["model_type"] == "marian" and all(name in foreign.shapes for name in names)
+    if both and settings["share_encoder_decoder_embeddings"] and not foreign.equal(*names):
+        foreign.corrected["share_encoder_decoder_embeddings"] = False
 
 
 def _model_config(
@@ -118,42 +138,16 @@ def _has_bias(foreign: Foreign, size: int) -> bool:
     return shape is not None and (shape != (1, size) or bool(foreign.tensor(BIAS).any()))
 
 
-def translation_config(generation: Mapping[str, Any], model: ModelConfig) -> TranslationConfig:
-    """Convert the defaults of transformers' `generate` to Pellucid's settings; `left_out` names those that
-    Pellucid does not have."""
-    words = generation.get("bad_words_ids") or []
-    suppressed = {word[0] for word in words if len(word) == 1} | {*(generation.get("suppress_tokens") or [])}
-    suppressed -= {model.pad_id, model.unknown_id, model.start_id}  # which we never say anyway
-    forced = generation.get("forced_eos_token_id")
-    return TranslationConfig(
-        beam=generation.get("num_beams") or 1,
-        length_penalty=float(generation.get("length_penalty", 1.0)),
-        max_length=max((generation.get("max_length") or 513) - 1, 1),  # theirs counts the start token
-        suppressed=tuple(sorted(token for token in suppressed if 0 <= token < model.target_size)),
-        forced_end=forced in (model.end_id, [model.end_id]),
-    )
-
-
-def left_out(generation: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the settings of transformers' `generate` that would change a translation and that Pellucid does
-    not have."""
-    for name, harmless in WITHOUT_EFFECT.items():
-        if generation.get(name) not in harmless:
-            yield f"{name} = {generation[name]}"
-    if any(len(word) > 1 for word in generation.get("bad_words_ids") or []):
-        yield "bad_words_ids of several tokens"
-
-
 def _check_tensors(foreign: Foreign, model: ModelConfig) -> None:
     """Note as problems all tensors that are missing, have a wrong shape, or are not expected."""
     expected = {name: tuple(each.shape) for name, each in without_weights(model).state_dict().items()}
-    known = {BIAS, "lm_head.weight", "model.shared.weight", *POSITIONS, *(f"{name}s" for name in POSITIONS)}
+    known = {BIAS, HEAD, SHARED, *POSITIONS, *(f"{name}s" for name in POSITIONS)}
     known |= {f"model.{stack}.embed_tokens.weight" for stack in ("encoder", "decoder")}
     for name, place in _places(model).items():
         known |= {*place.names}
         found = next((each for each in place.names if each in foreign.shapes), None)
         if found is None:
-            foreign.faults.append(f"the weights have no {' or '.join(place.names)}.")
+            foreign.faults.append(f"the weights have no {' or '.join(dict.fromkeys(place.names))}.")
         elif foreign.shapes[found] != _theirs(name, expected[name]):
             shape, there = _theirs(name, expected[name]), foreign.shapes[found]
             foreign.faults.append(f"{found} is {list(there)} where config.json needs {list(shape)}.")
@@ -167,8 +161,8 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
     if not model.tied or foreign.faults:
         return
     shared = model.target_vocabulary is None
-    names = ["model.decoder.embed_tokens.weight", "lm_head.weight"]
-    names += ["model.shared.weight", "model.encoder.embed_tokens.weight"] if shared else []
+    names = ["model.decoder.embed_tokens.weight", HEAD]
+    names += [SHARED, "model.encoder.embed_tokens.weight"] if shared else []
     there = [name for name in names if name in foreign.shapes]
     for name in there[1:]:
         if not foreign.equal(there[0], name):

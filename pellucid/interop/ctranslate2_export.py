@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from pellucid.folder.load import Loaded
 from pellucid.interop.parity import NEAR, Parity, import_extra, samples
-from pellucid.interop.pieces import tokens_of, write_sides
+from pellucid.interop.pieces import count_positions, tokens_of, write_sides
 from pellucid.model import Attention, DecoderLayer, Norm, Transformer, sinusoids
 from pellucid.translate.likelihood import log_probabilities
-from pellucid.translate.sentences import TOKENS
 
 # How far a token's log-probability may be off. Fewer bits are another function: the report says how near.
 NEAR_IN = {"float32": NEAR, "int8": math.inf, "int8_float32": math.inf, "int16": math.inf}
@@ -33,8 +32,7 @@ def write_ctranslate2(loaded: Loaded, folder: Path, quantization: str = "float32
     spec = specs.TransformerSpec.from_config(
         layers, shape.heads, pre_norm=shape.norm == "first", activation=activation
     )
-    length = max(TOKENS, loaded.config.data.max_length, loaded.config.translation.max_length + 1)
-    _fill_stacks(spec, model, length)
+    _fill_stacks(spec, model, count_positions(loaded.config))
     spec.decoder.projection.weight = _values(model.projection_weight)
     if model.decoder.projection.bias is not None:
         spec.decoder.projection.bias = _values(model.decoder.projection.bias)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pellucid.errors import Setting, UsageError
 from pellucid.folder.load import Loaded
 from pellucid.folder.whole_file import writing
+from pellucid.interop.card import write_card
 from pellucid.interop.ctranslate2_export import NEAR_IN, against_ctranslate2, write_ctranslate2
 from pellucid.interop.importing import Conversion, refuse_used
 from pellucid.interop.marian_export import write_marian
@@ -17,7 +18,7 @@ from pellucid.interop.onnx_export import against_onnx, write_onnx
 from pellucid.interop.parity import against_transformers
 
 PROGRAMS = {
-    "huggingface": "a MarianMT folder, for AutoModelForSeq2SeqLM and MarianTokenizer",
+    "huggingface": "a folder for AutoModelForSeq2SeqLM and AutoTokenizer of transformers",
     "ctranslate2": "a folder for ctranslate2.Translator, with the SentencePiece models of both sides",
     "onnx": "two graphs for onnxruntime, with their tokens and the SentencePiece models of both sides",
 }
@@ -31,7 +32,7 @@ def export(
     quantization: str = "float32",
     see: Sequence[str] = (),
 ) -> Conversion:
-    """Export a model for another program: "huggingface" (a MarianMT folder), "ctranslate2" or "onnx".
+    """Export a model for another program: "huggingface" (a folder for transformers), "ctranslate2" or "onnx".
 
     check: open the result with that program and compare; if it differs, raise an error and write nothing.
     quantization: the type of CTranslate2's weights, "float32", "int8", "int8_float32" or "int16".
@@ -59,6 +60,7 @@ def export(
         else:
             write_onnx(loaded, part, see)
             parity = against_onnx(part, loaded) if check else None
+        write_card(loaded, part)
         if parity:
             parity.check(out)
     return Conversion(f"{out}: {PROGRAMS[program]}", out, parity)

@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from pellucid.errors import PellucidError
+from pellucid.folder.manifest import is_sealed
 from pellucid.interop import kinds
-from pellucid.interop.tensor_files import TensorFile, open_tensors
+from pellucid.interop.strangers import find_stranger
+from pellucid.interop.tensor_files import ONLY_A_POINTER, POINTER, TensorFile, check_regular, open_tensors
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-SUPPORTED = {"marian": "MarianMT (OPUS-MT)", "m2m_100": "M2M100 and NLLB"}
+AT_MOST = 2**28  # bytes of a file that is read as a whole
 
 
 @dataclass
@@ -28,6 +30,7 @@ class Foreign:
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     source_language: str | None = None  # that the user chose
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    corrected: dict[str, Any] = field(default_factory=dict)  # settings that the weights disprove
     faults: list[str] = field(default_factory=list)
     _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor
 
@@ -67,11 +70,20 @@ class Foreign:
 
     def bytes(self, name: str) -> bytes | None:
         """Read a file; if it cannot be read, note a problem and return None."""
+        path = self.folder / name
         try:
-            return (self.folder / name).read_bytes()
+            check_regular(path)
+            if path.stat().st_size > AT_MOST:
+                raise PellucidError(f"it has more than {AT_MOST:,} bytes.")
+            content = path.read_bytes()
+            if content.startswith(POINTER):
+                raise PellucidError(ONLY_A_POINTER)
+            return content
         except OSError as error:
             self.faults.append(f"{name}: cannot be read: {error.strerror}.")
-            return None
+        except PellucidError as error:
+            self.faults.append(f"{name}: {error}")
+        return None
 
     def check(self) -> None:
         """Raise one error with all problems, if there are any."""
@@ -91,12 +103,12 @@ def is_foreign(folder: Path) -> bool:
             f"{folder}: this is a CTranslate2 model, which shows no tensors. It can only be compared: "
             f"pellucid inspect MODEL --against {folder}"
         )
-    return (folder / CONFIG).is_file() and not (folder / "MANIFEST.json").exists()
+    return (folder / CONFIG).exists() and not is_sealed(folder)
 
 
 def is_ctranslate2(folder: Path) -> bool:
     """Return whether a folder holds a CTranslate2 model."""
-    return (folder / "model.bin").is_file() and not (folder / "MANIFEST.json").exists()
+    return (folder / "model.bin").is_file() and not is_sealed(folder)
 
 
 def open_foreign(folder: str | Path) -> Foreign:
@@ -105,10 +117,10 @@ def open_foreign(folder: str | Path) -> Foreign:
     foreign = Foreign(Path(folder))
     foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
     kind = foreign.config.get("model_type")
-    if not foreign.faults and kind not in SUPPORTED:
+    if not foreign.faults and kind not in kinds.FAMILIES:
         raise PellucidError(
-            f"{folder}: {CONFIG} says model_type = {kind!r}, which is another architecture. Pellucid takes "
-            f"in {', '.join(SUPPORTED.values())}. Choose such a folder."
+            f"{folder}: {CONFIG} says model_type = {kind!r:.60}, which is another architecture. Pellucid "
+            f"takes in {', '.join(each.name for each in kinds.FAMILIES.values())}. Choose such a folder."
         )
     foreign.generation = foreign.settings(GENERATION, kinds.SEARCH) or foreign.config
     foreign.tokenizer = foreign.settings(TOKENIZER, kinds.TOKENIZER)
@@ -136,9 +148,9 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
     """Return the names of the files with weights: one file, or several that an index names. If there are
     none, note a problem and return []."""
     for name in (SAFE, PICKLED):
-        if (foreign.folder / name).is_file():
+        if (foreign.folder / name).exists():
             return [name]
-        if (foreign.folder / f"{name}.index.json").is_file():
+        if (foreign.folder / f"{name}.index.json").exists():
             named = foreign.json(f"{name}.index.json").get("weight_map")
             names = sorted({str(each) for each in named.values()}) if isinstance(named, dict) else []
             if names and all(each == Path(each).name and each.endswith(name[-4:]) for each in names):
@@ -146,4 +158,5 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
             foreign.faults.append(f"{name}.index.json: its weight_map does not name files of this folder.")
             return []
     foreign.faults.append(f"there are no weights, neither {SAFE} nor {PICKLED}.")
+    foreign.faults += find_stranger(foreign.folder)
     return []

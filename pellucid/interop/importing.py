@@ -12,9 +12,12 @@ from pellucid.folder.checkpoint import save_model
 from pellucid.folder.load import Loaded, load_model
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import making
-from pellucid.interop.bart_family import left_out, read_foreign
-from pellucid.interop.foreign import SUPPORTED, Foreign, is_foreign, open_foreign
+from pellucid.interop.bart_family import read_foreign
+from pellucid.interop.foreign import Foreign, is_foreign, open_foreign
+from pellucid.interop.generation import left_out
+from pellucid.interop.kinds import FAMILIES
 from pellucid.interop.parity import Parity, against_transformers
+from pellucid.interop.strangers import find_stranger
 
 LOG = logging.getLogger("pellucid")
 
@@ -41,6 +44,7 @@ def load_folder(
     always read in float32.
     """
     if not is_foreign(folder):
+        _refuse_stranger(folder)
         return load_model(folder, device)
     foreign = open_foreign(folder)
     loaded = read_foreign(foreign, dtype)
@@ -52,18 +56,19 @@ def load_folder(
 def describe(foreign: Foreign, loaded: Loaded) -> str:
     """Describe a transformers model, and name those of its settings that Pellucid does not have."""
     config = loaded.model.config
-    kind = SUPPORTED[str(foreign.config["model_type"])]
+    kind = FAMILIES[str(foreign.config["model_type"])].name
     sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
     layers = f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
-    settings = ", ".join(left_out(foreign.generation))
+    settings = ", ".join(left_out(foreign, config.end_id))
     missing = f"; without {settings}, which Pellucid does not have" if settings else ""
-    return f"{foreign.folder}: {kind}, {layers}, {sizes} tokens{missing}"
+    shared = "; with both embeddings of its weights, although config.json says that they are one"
+    return f"{foreign.folder}: {kind}, {layers}, {sizes} tokens{shared if foreign.corrected else ''}{missing}"
 
 
 def import_model(
     path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
 ) -> Conversion:
-    """Write the MarianMT, M2M100 or NLLB model in the folder `path` as a Pellucid model folder.
+    """Write the MarianMT, Pegasus, M2M100 or NLLB model in the folder `path` as a Pellucid model folder.
 
     source_language: the language that an M2M100 or NLLB model translates from (default: the one that its
     tokenizer names).
@@ -74,14 +79,14 @@ def import_model(
     refuse_used(out)
     foreign = open_foreign(path)
     if source_language is not None:
-        if foreign.config["model_type"] == "marian":
+        if foreign.config["model_type"] != "m2m_100":
             raise UsageError(
                 f"{path}: this model has one source language, so {source_language!r} cannot be chosen. Leave "
                 "it out: only M2M100 and NLLB have several."
             )
         foreign.source_language = source_language
     loaded = read_foreign(foreign)
-    parity = against_transformers(path, loaded) if check else None
+    parity = against_transformers(path, loaded, foreign.corrected) if check else None
     if parity:
         parity.check(path)
     with making(out):
@@ -95,10 +100,17 @@ def _refuse_others(path: Path) -> None:
         return
     if is_sealed(path):
         raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
+    _refuse_stranger(path)
     raise PellucidError(
         f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
         "holds config.json, the weights and the vocabulary."
     )
+
+
+def _refuse_stranger(path: Path) -> None:
+    """Raise an error for a known model of another program, unless the folder is a Pellucid model too."""
+    for what in () if is_sealed(path) else find_stranger(path):
+        raise PellucidError(f"{path}: this is no model that Pellucid reads. {what}")
 
 
 def refuse_used(out: Path) -> None:

@@ -1,7 +1,8 @@
-"""The settings of a transformers model: the type of each, and the default for a missing one."""
+"""The kinds of transformers models that Pellucid reads, and their settings: the type of each, and the default
+for a missing one."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, NamedTuple, get_args, get_origin
 
 # What transformers takes for what config.json leaves out.
 MARIAN: dict[str, Any] = dict(
@@ -16,13 +17,36 @@ M2M100: dict[str, Any] = MARIAN | dict(
     vocab_size=128112, activation_function="relu", attention_dropout=0.1, scale_embedding=True,
     pad_token_id=1, decoder_start_token_id=2, eos_token_id=2, norm="first", positions="fairseq",
 )  # fmt: skip
-FAMILIES = {"marian": MARIAN, "m2m_100": M2M100}
+# Pegasus is MarianMT with the norm first. It was made for summaries, but any tokenizer may lie beside it.
+PEGASUS: dict[str, Any] = MARIAN | dict(
+    vocab_size=50265, pad_token_id=0, decoder_start_token_id=0, eos_token_id=1, norm="first",
+)  # fmt: skip
+ONE_VOCABULARY = {"share_encoder_decoder_embeddings": True, "decoder_vocab_size": None}  # whatever is said
+
+
+class Family(NamedTuple):
+    """A class of models in transformers."""
+
+    name: str  # as users know it
+    defaults: Mapping[str, Any]
+    tokenizer: str  # which it has if its folder does not say
+    fixed: Mapping[str, Any] = {}  # the class does not read these from config.json
+
+
+FAMILIES = {
+    "marian": Family("MarianMT (OPUS-MT)", MARIAN, "MarianTokenizer"),
+    "m2m_100": Family("M2M100 and NLLB", M2M100, "M2M100Tokenizer", ONE_VOCABULARY),
+    "pegasus": Family("MarianMT with the norm first (Pegasus)", PEGASUS, "PegasusTokenizer", ONE_VOCABULARY),
+}
+TOKENIZERS = ("MarianTokenizer", "M2M100Tokenizer", "NllbTokenizer", "NllbTokenizerFast")
 
 MODEL = {name: type(value) for name, value in MARIAN.items()} | {"decoder_vocab_size": int, "model_type": str}
 TOKENIZER = {"separate_vocabs": bool, "source_lang": str, "target_lang": str, "src_lang": str}
-TOKENIZER |= {"language_codes": str}
-SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "decoder_start_token_id": int}
-SEARCH |= {"length_penalty": float, "suppress_tokens": list[int], "bad_words_ids": list[list[int]]}
+TOKENIZER |= {"language_codes": str, "tokenizer_class": str, "legacy_behaviour": bool}
+SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "max_new_tokens": int}
+SEARCH |= {"decoder_start_token_id": int, "length_penalty": float, "repetition_penalty": float}
+SEARCH |= {"no_repeat_ngram_size": int, "suppress_tokens": list[int], "bad_words_ids": list[list[int]]}
+AT_MOST = dict.fromkeys(("vocab_size", "decoder_vocab_size"), 10_000_000)  # lists of this length are made
 WORDS: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
@@ -34,10 +58,12 @@ WORDS: dict[Any, str] = {
 
 
 def faults_of(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a message for each setting that has a wrong type."""
+    """Yield a message for each setting that has a wrong type, or is too large."""
     for name, kind in kinds.items():
         if name in table and not is_a(table[name], kind):
             yield f"{name} = {table[name]!r:.60} is not {WORDS[kind]}."
+        elif name in table and name in AT_MOST and table[name] > AT_MOST[name]:
+            yield f"{name} = {table[name]!r:.60} is more than {AT_MOST[name]:,}."
 
 
 def is_a(value: Any, kind: Any) -> bool:

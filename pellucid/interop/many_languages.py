@@ -26,6 +26,11 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
     """Return the vocabulary of a folder. Its language pairs lead from one source language, the chosen one or
     else the tokenizer's, to all languages. If something is wrong, note the problems and return None."""
     faults = len(foreign.faults)
+    if foreign.tokenizer.get("legacy_behaviour"):
+        foreign.faults.append(
+            f"{TOKENIZER}: legacy_behaviour = true puts the source's language behind it, where NLLB did not "
+            "learn it. Set it to false, unless the model was fine-tuned so."
+        )
     model = read_pieces(foreign, PIECES)
     m2m100 = (foreign.folder / TABLE).exists()
     table: dict[str, int] = {}

@@ -1,4 +1,5 @@
-"""Export a model as a MarianMT folder, which AutoModelForSeq2SeqLM and MarianTokenizer open."""
+"""Export a model as a folder that AutoModelForSeq2SeqLM and AutoTokenizer of transformers open: MarianMT, or
+Pegasus if the norm comes first, with MarianMT's tokenizer."""
 
 import json
 import shutil
@@ -13,30 +14,34 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.bart_family import ACTIVATIONS, BIAS, DROPOUTS, SETTINGS
+from pellucid.interop.bart_family import ACTIVATIONS, BIAS, DROPOUTS, POSITIONS, SETTINGS
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
+from pellucid.interop.generation import generation_of
 from pellucid.interop.marian_vocabulary import TABLE, TARGET_TABLE
-from pellucid.interop.pieces import tokens_of, write_sides
+from pellucid.interop.pieces import count_positions, tokens_of, write_sides
 from pellucid.interop.tensors import give, places
+from pellucid.model import sinusoids
 from pellucid.text.renumbered import Pieces, Renumbered
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.request import forbidden_ids
 from pellucid.translate.sentences import TOKENS
 
 OUR_ACTIVATIONS = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
 
 def write_marian(loaded: Loaded, folder: Path) -> None:
-    """Write the files of MarianMT into a folder; raise an error if MarianMT cannot express the model."""
+    """Write the files into a folder; raise an error if transformers cannot express the model."""
     reasons = list(obstacles(loaded))
     if reasons:
         raise PellucidError(
-            f"MarianMT cannot express this model: {'; '.join(reasons)}. Export it to ctranslate2 instead, or "
-            'train one with norm = "last" and preparation = "none".'
+            f"no class of transformers can express this model: {'; '.join(reasons)}. Export it to "
+            "ctranslate2 or onnx instead."
         )
     tables = {TABLE: ids_of(loaded.vocabulary.source), TARGET_TABLE: ids_of(loaded.vocabulary.target)}
     separate = tables[TABLE] != tables[TARGET_TABLE]
-    files: dict[str, Any] = {CONFIG: _config(loaded), GENERATION: _generation(loaded)}
+    files: dict[str, Any] = {
+        CONFIG: _config(loaded),
+        GENERATION: _special(loaded) | generation_of(loaded),
+    }
     files[TOKENIZER] = _tokenizer(loaded.vocabulary, separate)
     files |= tables if separate else {TABLE: tables[TABLE]}
     for name, content in files.items():
@@ -47,16 +52,20 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
 
 
 def obstacles(loaded: Loaded) -> Iterator[str]:
-    """Yield why MarianMT cannot represent the model: each property that it does not support, such as norm =
-    "first"."""
-    if loaded.config.model.norm != "last":
-        yield 'its norm comes first ([model] norm = "first"), and MarianMT\'s comes last'
-    if loaded.config.model.positions != "paper":
-        yield f'its positions are [model] positions = "{loaded.config.model.positions}"'
+    """Yield why transformers has no class for the model: each property that MarianMT and Pegasus do not
+    support."""
+    model = loaded.config.model
+    if model.norm == "first" and not (model.tied and model.target_vocabulary is None):
+        yield (
+            'its norm comes first ([model] norm = "first"), and Pegasus, which has that too, is tied and has '
+            "one vocabulary for both sides ([model] tied, [vocabulary] joint)"
+        )
+    if model.positions != "paper":
+        yield f'its positions are [model] positions = "{model.positions}"'
     if loaded.vocabulary.preparation != "none":
         yield (
-            f'its text is prepared with "{loaded.vocabulary.preparation}" ([data] preparation), which '
-            "MarianTokenizer does not do"
+            f'its text is prepared with "{loaded.vocabulary.preparation}" ([data] preparation), which no '
+            "tokenizer there does"
         )
 
 
@@ -67,18 +76,21 @@ def ids_of(model: Pieces) -> dict[str, int]:
 
 
 def _config(loaded: Loaded) -> dict[str, Any]:
-    model, longest = loaded.config.model, loaded.config.translation.max_length + 1
+    model = loaded.config.model
+    kind, name = ("marian", "MarianMTModel")
+    if model.norm == "first":
+        kind, name = ("pegasus", "PegasusForConditionalGeneration")
     table: dict[str, Any] = {name: getattr(model, ours) for ours, name in SETTINGS.items()}
     table |= {name: getattr(model, name) for name in DROPOUTS} | _special(loaded)
     return table | {
-        "architectures": ["MarianMTModel"],
-        "model_type": "marian",
+        "architectures": [name],
+        "model_type": kind,
         "decoder_vocab_size": model.target_size,
         "decoder_attention_heads": model.heads,
         "decoder_ffn_dim": model.hidden,
         "activation_function": OUR_ACTIVATIONS[model.activation],
         "share_encoder_decoder_embeddings": model.tied and model.target_vocabulary is None,
-        "max_position_embeddings": max(TOKENS, loaded.config.data.max_length, longest),
+        "max_position_embeddings": count_positions(loaded.config),
         "is_encoder_decoder": True,
         "bos_token_id": None,
         "dtype": "float32",
@@ -92,19 +104,6 @@ def _special(loaded: Loaded) -> dict[str, Any]:
         "eos_token_id": model.end_id,
         "decoder_start_token_id": model.start_id,
         "forced_eos_token_id": model.end_id if loaded.config.translation.forced_end else None,
-    }
-
-
-def _generation(loaded: Loaded) -> dict[str, Any]:
-    translation = loaded.config.translation
-    unsaid = sorted({*forbidden_ids(loaded.model, loaded.vocabulary), *translation.suppressed})
-    search = {"num_beams": translation.beam, "length_penalty": translation.length_penalty}
-    search |= {"early_stopping": True} if translation.beam > 1 else {}
-    return {
-        **_special(loaded),
-        **search,
-        "max_length": translation.max_length + 1,  # theirs counts the start token
-        "bad_words_ids": [[token] for token in unsaid],
     }
 
 
@@ -127,5 +126,8 @@ def _weights(loaded: Loaded) -> Iterator[tuple[str, Tensor]]:
     state: Mapping[str, Tensor] = loaded.model.state_dict()
     for name, place in places(model).items():
         yield place.names[-1], give(state[name].cpu(), place.axis).contiguous()
+    if model.norm == "first":  # Pegasus calls positions missing that are not stored
+        table = sinusoids(count_positions(loaded.config), model.width, torch.float32, torch.device("cpu"))
+        yield from ((name, give(table, 1)) for name in POSITIONS)
     bias = state.get("decoder.projection.bias")
     yield BIAS, (torch.zeros(model.target_size) if bias is None else bias.cpu())[None].contiguous()

@@ -7,7 +7,7 @@ from typing import Any
 
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError
-from pellucid.interop.foreign import Foreign
+from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import SIDES, by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, make_vocabulary
@@ -53,7 +53,13 @@ def _special(
 ) -> dict[str, int]:
     """Return the ids of the special tokens; note a problem if the table and the configuration disagree."""
     tokens = {each: foreign.tokenizer.get(each) or usual for each, usual in NAMES.items()}
-    tokens = {each: token["content"] if isinstance(token, dict) else token for each, token in tokens.items()}
+    tokens = {
+        each: token.get("content") if isinstance(token, dict) else token for each, token in tokens.items()
+    }
+    for each, token in tokens.items():
+        if not isinstance(token, str):
+            foreign.faults.append(f"{TOKENIZER}: {each} = {foreign.tokenizer[each]!r:.60} is not a token.")
+            return special_ids(foreign, settings, 1)
     for each, setting in {"eos_token": "eos_token_id", "pad_token": "pad_token_id"}.items():
         found = table.get(tokens[each])
         if table and found != settings[setting]:

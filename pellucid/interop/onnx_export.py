@@ -128,8 +128,7 @@ def step(model: Transformer, target: Tensor, source_mask: Tensor, *given: Tensor
     half = len(given) // 2
     memory = Memory([*given[:half:2]], [*given[1:half:2]], mask_of(source_mask))
     past = GivenPast(given[half::2], given[half + 1 :: 2])
-    logits = model.logits(model.decoder(target, memory, past, model.embedding))
-    return {"logits": logits} | past.by_name()
+    return {"logits": model.decode(target, memory, past)} | past.by_name()
 
 
 def mask_of(source_mask: Tensor) -> Mask:

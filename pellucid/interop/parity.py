@@ -5,7 +5,7 @@ import importlib
 import os
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -60,9 +60,14 @@ class Parity:
             )
 
 
-def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
+def against_transformers(
+    folder: Path, loaded: Loaded, corrected: Mapping[str, Any] | None = None
+) -> Parity | None:
     """Compare a model with what transformers computes from `folder`. If transformers is not installed, warn
-    and return None."""
+    and return None.
+
+    corrected: settings that count in place of those in config.json.
+    """
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         import transformers
@@ -75,7 +80,9 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
         )
         return None
     disable_progress_bar()
-    model: Any = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
+    auto: Any = transformers.AutoModelForSeq2SeqLM
+    model = auto.from_pretrained(folder, dtype=torch.float32, **(corrected or {})).eval()
+    _make_positions_exact(model)
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
     vocabulary, to = loaded.vocabulary, _language(loaded.vocabulary)
     marian = type(tokenizer).__name__ == "MarianTokenizer"
@@ -91,6 +98,14 @@ def against_transformers(folder: Path, loaded: Loaded) -> Parity | None:
 
     parity = against(logits, loaded, f"transformers {transformers.__version__}")
     return replace(parity, same_ids=cut)
+
+
+@torch.no_grad()
+def _make_positions_exact(model: Any) -> None:
+    """Compute MarianMT's positions again: a file of 16 bits stores rounded ones, which ours are not."""
+    for stack in (model.model.encoder, model.model.decoder):
+        if exact := getattr(stack.embed_positions, "create_weight", None):
+            stack.embed_positions.weight.copy_(exact())
 
 
 @torch.no_grad()

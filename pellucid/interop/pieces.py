@@ -6,10 +6,12 @@ from typing import Any
 
 from sentencepiece import SentencePieceProcessor
 
+from pellucid.config.schema import Config
 from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary, parse
+from pellucid.translate.sentences import TOKENS
 
 SIDES = ("source.spm", "target.spm")
 
@@ -17,6 +19,11 @@ SIDES = ("source.spm", "target.spm")
 def tokens_of(model: Pieces) -> list[str]:
     """Return the token of each id; ids without a token get names that cannot occur in text."""
     return [model.id_to_piece(token) for token in range(model.get_piece_size())]
+
+
+def count_positions(config: Config) -> int:
+    """Return how many positions a model needs for its longest source and its longest translation."""
+    return max(TOKENS, config.data.max_length, config.translation.max_length)
 
 
 def write_sides(vocabulary: Vocabulary, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import stat
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +18,9 @@ from pellucid.errors import PellucidError
 KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
 TOGETHER = 2**20  # numbers that are read at once
 POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetched
+DAMAGED = "it was not loaded: it contains more than tensors or is damaged."
+ONLY_A_POINTER = "only a pointer of Git LFS is there. Run git lfs pull in its folder."
+PICKLE_AT_MOST = 2**26  # bytes that say what a file's tensors are: real ones take a hundredth of this
 
 
 class Stored(NamedTuple):
@@ -32,13 +36,13 @@ class OnDisk:
     read so far would stay in memory."""
 
     def __init__(self, path: Path, stored: Mapping[str, Stored]) -> None:
-        self._path, self._find_stored = path, stored
+        self._path, self._stored = path, stored
         self.shapes = {name: each.shape for name, each in stored.items()}
 
     def read(self, name: str, dtype: torch.dtype) -> Tensor:
         """Read one tensor and convert it to this data type piece by piece, so that memory never holds it
         twice."""
-        start, shape, kind = self._find_stored[name]
+        start, shape, kind = self._stored[name]
         tensor = torch.empty(shape, dtype=dtype)
         with self._path.open("rb") as file:
             file.seek(start)
@@ -52,7 +56,7 @@ class OnDisk:
     def place(self, name: str) -> object:
         """Return where the tensor's numbers are stored; two names of the same stored tensor give the same
         result."""
-        return self._path, self._find_stored[name]
+        return self._path, self._stored[name]
 
 
 class InMemory:
@@ -77,10 +81,17 @@ TensorFile = OnDisk | InMemory
 
 def open_tensors(path: Path) -> TensorFile:
     """Open a file of tensors: .safetensors, or else a pickle. Raise a short error if it cannot be opened."""
+    check_regular(path)
     with path.open("rb") as file:
         if file.read(len(POINTER)) == POINTER:
-            raise PellucidError("only a pointer of Git LFS is there. Run git lfs pull in its folder.")
+            raise PellucidError(ONLY_A_POINTER)
     return _open_safe(path) if path.suffix == ".safetensors" else _open_pickled(path)
+
+
+def check_regular(path: Path) -> None:
+    """Raise a short error for what only looks like a file, such as a link to a device, which never ends."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise PellucidError("this is not a regular file. Put the file itself there.")
 
 
 def _open_safe(path: Path) -> TensorFile:
@@ -93,8 +104,7 @@ def _open_safe(path: Path) -> TensorFile:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
     header.pop("__metadata__", None)
-    if strange := sorted({each["dtype"] for each in header.values()} - KINDS.keys()):
-        raise PellucidError(f"its tensors have the type {', '.join(strange)}, not {', '.join(KINDS)}.")
+    _check_types({each["dtype"]: each["dtype"] in KINDS for each in header.values()})
     stored = {
         name: Stored(8 + length + each["data_offsets"][0], tuple(each["shape"]), KINDS[each["dtype"]])
         for name, each in header.items()
@@ -105,24 +115,54 @@ def _open_safe(path: Path) -> TensorFile:
 def _open_pickled(path: Path) -> TensorFile:
     """Open a file of pickled tensors; torch refuses anything but tensors, and executes nothing."""
     modern = zipfile.is_zipfile(path)  # a file of before torch 1.6 can only be read as a whole
+    if modern:
+        _check_records(path)
+    tensors = _unpickle(path, "meta" if modern else "cpu")
+    _check_types({str(each.dtype): each.dtype in KINDS.values() for each in tensors.values()})
+    if not modern:
+        return InMemory(tensors)
+    places = {name: _find_stored(tensor) for name, tensor in tensors.items()}
+    stored = {name: place for name, place in places.items() if place}
+    if len(stored) == len(places):
+        return OnDisk(path, stored)
+    return InMemory(_unpickle(path, "cpu", mmap=True))
+
+
+def _unpickle(path: Path, device: str, **how: Any) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
-            tensors: dict[str, Any] = torch.load(
-                path, map_location="meta" if modern else "cpu", weights_only=True
-            )
+            tensors: dict[str, Any] = torch.load(path, map_location=device, weights_only=True, **how)
         if not isinstance(tensors, dict) or {*map(type, tensors)} - {str}:
             raise ValueError
         if not all(isinstance(each, Tensor) for each in tensors.values()):
             raise ValueError
-        if not modern:
-            return InMemory(tensors)
-        places = {name: _find_stored(tensor) for name, tensor in tensors.items()}
-        stored = {name: place for name, place in places.items() if place}
-        if len(stored) == len(places):
-            return OnDisk(path, stored)
-        return InMemory(torch.load(path, map_location="cpu", weights_only=True, mmap=True))
+        if any(each.numel() * each.itemsize > path.stat().st_size for each in tensors.values()):
+            raise ValueError  # a shape larger than the file
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
-        raise PellucidError("it was not loaded: it contains more than tensors or is damaged.") from None
+        raise PellucidError(DAMAGED) from None
+    return tensors
+
+
+def _check_records(path: Path) -> None:
+    """Raise an error if a pickle is larger in memory than any of PyTorch's, which are never compressed."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            records = file.infolist()
+    except zipfile.BadZipFile:
+        raise PellucidError(DAMAGED) from None
+    for each in records:
+        too_large = "/data/" not in each.filename and each.file_size > PICKLE_AT_MOST
+        if each.compress_type != zipfile.ZIP_STORED or too_large:
+            raise PellucidError(
+                f"it was not loaded: its record {each.filename:.60} is compressed, or larger than "
+                f"{PICKLE_AT_MOST:,} bytes, unlike those of PyTorch. Save it again with torch.save."
+            )
+
+
+def _check_types(read: Mapping[str, bool]) -> None:
+    """Raise an error if a type of tensor cannot be read."""
+    if strange := sorted(name for name, is_read in read.items() if not is_read):
+        raise PellucidError(f"its tensors have the type {', '.join(strange)}, not {', '.join(KINDS)}.")
 
 
 def _find_stored(tensor: Tensor) -> Stored | None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
 
-SHARED = "model.shared.weight"
+SHARED, HEAD = "model.shared.weight", "lm_head.weight"
 INPUT, OUTPUT, NOT_AT_ALL = 1, 0, None
 ATTENTION = {"query": ("q_proj", INPUT), "key": ("k_proj", INPUT), "value": ("v_proj", INPUT)}
 ATTENTION |= {"output": ("out_proj", OUTPUT)}
@@ -61,12 +61,13 @@ def give(tensor: Tensor, axis: int | None) -> Tensor:
 def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Place]]:
     encoder, decoder = (f"model.{stack}.embed_tokens.weight" for stack in NORMS)
     if config.tied and config.target_vocabulary is None:
-        yield "embedding.weight", Place((SHARED, encoder, decoder, SHARED), INPUT)
+        yield "embedding.weight", Place((SHARED, encoder, decoder, HEAD, SHARED), INPUT)
     else:
         yield "encoder.embedding.weight", Place((encoder, SHARED, encoder), INPUT)
-        yield "decoder.embedding.weight", Place((decoder, SHARED, decoder), INPUT)
+        tied = (HEAD,) if config.tied else ()
+        yield "decoder.embedding.weight", Place((decoder, SHARED, *tied, decoder), INPUT)
     if not config.tied:
-        yield "decoder.projection.weight", Place(("lm_head.weight",), INPUT)
+        yield "decoder.projection.weight", Place((HEAD,), INPUT)
 
 
 def _layers(config: ModelConfig) -> Iterator[tuple[str, Place]]:

@@ -27,6 +27,7 @@ OURS: dict[str, Callable[[], Translator]] = {
     "bytes": lambda: random_translator.translator("bytes", end=1.5),
     "tied, three languages, no bias": lambda: tiny.translator("unigram", scale_embeddings=False),
     "two vocabularies, gelu": lambda: tiny.translator("bpe", joint=False, activation="gelu"),
+    "norm first": lambda: tiny.translator("bpe", norm="first"),
 }
 
 
@@ -85,14 +86,18 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path) -> None:
     assert again.config.translation == taken.config.translation or again.config.translation.suppressed
 
 
-def test_what_marian_cannot_express_is_refused(tmp_path: Path) -> None:
-    translator = tiny.translator("unigram", norm="first")
+def test_what_transformers_cannot_express_is_refused(tmp_path: Path) -> None:
+    translator = tiny.translator("unigram", norm="first", joint=False, positions="fairseq")
+    prepared = replace(translator.vocabulary, preparation="moses")
     with pytest.raises(PellucidError) as caught:
-        export("huggingface", loaded(translator), tmp_path / "out")
-    assert "MarianMT cannot express this model: its norm comes first" in str(caught.value)
-    prepared = random_translator.translator(preparation="moses")
-    with pytest.raises(PellucidError, match='its text is prepared with "moses"'):
-        export("huggingface", loaded(prepared), tmp_path / "out")
+        export("huggingface", loaded(translator)._replace(vocabulary=prepared), tmp_path / "out")
+    assert str(caught.value) == (
+        'no class of transformers can express this model: its norm comes first ([model] norm = "first"), and '
+        "Pegasus, which has that too, is tied and has one vocabulary for both sides ([model] tied, "
+        '[vocabulary] joint); its positions are [model] positions = "fairseq"; its text is prepared with '
+        '"moses" ([data] preparation), which no tokenizer there does. Export it to ctranslate2 or onnx '
+        "instead."
+    )
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "out").write_text("mine")
     with pytest.raises(UsageError, match="it already exists"):
@@ -100,12 +105,12 @@ def test_what_marian_cannot_express_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_verbs_take_a_folder_of_transformers_directly(tmp_path: Path, pellucid: Command) -> None:
-    theirs = opus(tmp_path / "opus", generation={"no_repeat_ngram_size": 3})
+    theirs = opus(tmp_path / "opus", generation={"min_length": 3})
     text = phrases("en", 1)[0]
     said = pellucid("translate", theirs, stdin=f"{text}\n".encode())
     assert said.code == 0 and said.out.count("\n") == 1
     assert f"pellucid: {theirs}: MarianMT (OPUS-MT), 2+2 layers, width 16, " in said.err
-    assert "without no_repeat_ngram_size = 3, which Pellucid does not have" in said.err
+    assert "without min_length = 3, which Pellucid does not have" in said.err
     assert package.load(theirs, device="cpu").translate(text).text == said.out.rstrip("\n")
 
     brought = pellucid("import", theirs, tmp_path / "ours")

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 import torch
 from command import Command
-from marian_folders import change, check_attention, model, opus, phrases, pieces, tokenizer
+from marian_folders import change, check_attention, model, opus, phrases, pieces, state_of, tokenizer
 from random_translator import check_found
 from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
-from pellucid.interop.bart_family import left_out, read_foreign
+from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.foreign import open_foreign
+from pellucid.interop.generation import left_out
 from pellucid.interop.importing import import_model
 from pellucid.interop.tensor_files import InMemory, OnDisk, open_tensors
 from pellucid.learning.run import train
@@ -53,13 +54,6 @@ def translator_of(folder: Path) -> Translator:
 
 def theirs(folder: Path) -> MarianMTModel:
     return MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
-
-
-def state_of(folder: Path) -> dict[str, torch.Tensor]:
-    """Take the weights out of a folder."""
-    state = {name: tensor.clone() for name, tensor in theirs(folder).state_dict().items()}
-    (folder / "model.safetensors").unlink()
-    return state
 
 
 def a_batch(translator: Translator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -109,7 +103,7 @@ def test_suppressed_tokens_are_never_said(tmp_path: Path) -> None:
     model(tmp_path, sizes, generation={"suppress_tokens": [5], "bad_words_ids": bad})
     translator = translator_of(tmp_path)
     assert translator.config.translation.suppressed == tuple(sorted({5, likely}))
-    assert [*left_out(open_foreign(tmp_path).generation)] == ["bad_words_ids of several tokens"]
+    assert [*left_out(open_foreign(tmp_path), 0)] == ["bad_words_ids of several tokens"]
     said = translator.translate(phrases("en", 20), beam=1)
     assert any(likely in each.hypotheses[0].token_ids for each in free)
     assert not any({5, likely} & {*each.hypotheses[0].token_ids} for each in said)
