@@ -93,7 +93,7 @@ def model(argument: str) -> str:
 def check_models(arguments: argparse.Namespace) -> None:
     """Raise an error if a model folder in the arguments does not exist. This runs before torch is imported,
     which takes a while."""
-    for name in ("model", "checkpoints", "path", "beside"):
+    for name in ("model", "checkpoints", "path", "beside", "start"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:
             if each != "demo" and not Path(each).is_dir():

@@ -3,12 +3,16 @@
 import argparse
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.lines import tell
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import read
 from pellucid.errors import UsageError
 from pellucid.learning.resume import check_accepted
+
+if TYPE_CHECKING:
+    from pellucid.folder.load import Loaded
 
 CHOSEN = "train.toml"  # the chosen settings, in the model's folder
 MINUTES = 30.0
@@ -25,13 +29,15 @@ def run(arguments: argparse.Namespace) -> None:
         tell(line)
     from pellucid.folder.checkpoint import newest_step
     from pellucid.folder.whole_file import writing
+    from pellucid.interop.importing import load_folder
     from pellucid.learning.display import showing
     from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
 
     try:
         with stop_on_signal(), showing(config) as show:
-            for step in training(config, out, arguments.resume, arguments.accept, arguments.device, tell):
+            asked = arguments.resume, arguments.accept, arguments.device, tell
+            for step in training(config, out, *asked, load=load_folder):
                 if chosen:
                     with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
                         file.write(chosen)
@@ -71,18 +77,41 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
     """Return the configuration, and the text for train.toml: "" unless this call chooses the settings."""
     files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
-    if not files:
-        return read(arguments.config, limit | settings), ""
-    if path.exists():
+    if files and path.exists():
         if not arguments.resume:
             raise UsageError(
                 f"{path} already exists, from an earlier run. Go on with --resume, or choose another --out."
             )
         return read(path, limit | {"data.train": [files]} | settings), ""
+    started = _started(arguments, settings)
+    if not files:
+        return read(arguments.config, limit | settings, started and started.config), ""
     from pellucid.learning.choosing import choose_settings
 
     minutes = MINUTES if arguments.minutes is None else arguments.minutes
-    return choose_settings(files, minutes, settings, arguments.device, out)
+    return choose_settings(files, minutes, settings, arguments.device, out, tell, started)
+
+
+def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded | None":
+    """Load the model to start from, if there is one. Add its folder and, if it has several languages, the
+    direction to the settings."""
+    if arguments.to is not None and arguments.start is None:
+        raise UsageError("--to chooses a language of the model that --from names: give --from too.")
+    if arguments.start is not None:
+        from pellucid.translator import folder_of
+
+        settings["training.start_from"] = str(folder_of(arguments.start))
+    elif "training.start_from" not in settings:
+        return None
+    from pellucid.interop.importing import load_folder
+
+    started = load_folder(Path(settings["training.start_from"]))
+    vocabulary = started.vocabulary
+    unsaid = arguments.config is None and "data.languages" not in settings
+    if arguments.to is not None or (unsaid and len(vocabulary.target_languages) > 1):
+        to = vocabulary.target_language(arguments.to)
+        settings["data.languages"] = [next([*pair] for pair in vocabulary.languages if pair[1] == to)]
+    return started
 
 
 def _resuming(arguments: argparse.Namespace) -> str:

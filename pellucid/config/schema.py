@@ -162,6 +162,7 @@ class TrainingConfig:
     precision: str = choice("auto", "fp32", "bf16")
     threads: int = number(0, 0, 1024)  # 0: what torch chooses
     validate_every: int = number(1000, 1, 100_000_000)  # steps
+    validations: int = number(0, 0, 1_000_000)  # in even parts of the training; 0: as validate_every says
     validation_metric: str = choice("bleu", "chrf", "exact", "loss")
     checkpoint_every: int = number(1000, 1, 100_000_000)  # steps
     # minutes without a checkpoint after which to write one; 0 is off; None: `minutes` / 10, at most 10

@@ -12,18 +12,29 @@ import tomli_w
 
 from pellucid.config.file_names import short_names
 from pellucid.config.nearest import did_you_mean
-from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig
+from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig, as_list
 from pellucid.config.settings import plain, title
 from pellucid.errors import UsageError
 
+# What a training takes from the model that it starts from; of [model] and [translation] all.
+INHERITED = {
+    "data": ("languages", "preparation"),
+    "vocabulary": LEARNED_BY,
+    "model": (),
+    "training": ("label_smoothing", "validation_metric"),
+    "translation": (),
+}
 PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
 
 
-def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config:
+def read(
+    path: str | Path, overrides: Mapping[str, Any] | None = None, started: Config | None = None
+) -> Config:
     """Read a configuration from a TOML file.
 
     overrides: settings that replace those of the file, such as {"training.steps": 500}. Relative paths in the
-    file start from the file's folder, those in `overrides` from the working folder.
+    file start from the file's folder, those in `overrides` from the working folder. started: the
+    configuration of the model in training.start_from, if its folder has no config.toml.
     """
     path = Path(path)
     try:
@@ -34,7 +45,7 @@ def read(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Config
     except (ValueError, RecursionError) as error:  # syntax, UTF-8, thousands of digits, lists in lists
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
     override(table, overrides or {}, str(path))
-    _take_shape(table, path.parent)
+    _inherit(table, path.parent, started)
     return from_table(table, where=str(path), folder=path.parent)
 
 
@@ -46,7 +57,7 @@ def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
     if not isinstance(config, Mapping):
         return read(config)
     table = plain(config)
-    _take_shape(table, Path())
+    _inherit(table, Path())
     return from_table(table)
 
 
@@ -76,26 +87,44 @@ def _change_paths(config: Config, change: Callable[[str], str]) -> Config:
     return config
 
 
-def _take_shape(table: dict[str, Any], folder: Path) -> None:
-    """If the training starts from a model, copy that model's settings of shape and vocabulary where the
-    configuration has none.
+def _inherit(table: dict[str, Any], folder: Path, started: Config | None = None) -> None:
+    """If the training starts from a model, add the settings that are taken from there.
 
-    Other settings, and a folder without a model, are checked later, when the model is loaded.
+    A folder without a model is noticed later, when the model is loaded.
     """
     training = table.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
     if not isinstance(start, str):
         return
     try:
-        started = tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
+        theirs = (
+            plain(to_table(started))
+            if started
+            else tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
+        )
     except (OSError, ValueError):
         return
-    for section, names in {"model": None, "vocabulary": LEARNED_BY}.items():
-        ours = table.setdefault(section, {})
-        if isinstance(ours, dict):
-            said = ours | PRESETS.get(str(ours.get("preset")), {})
-            theirs = {name: value for name, value in started.get(section, {}).items() if name not in said}
-            ours |= {name: value for name, value in theirs.items() if names is None or name in names}
+    for section, values in inherited(table, theirs).items():
+        table.setdefault(section, {}).update(values)
+
+
+def inherited(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings that a training takes from the model that it starts from, because it does not set
+    them itself. Languages of that model that it does not name follow those that it names."""
+    taken: dict[str, dict[str, Any]] = {}
+    for section, names in INHERITED.items():
+        own = ours.get(section, {})
+        if isinstance(own, Mapping):
+            said = {**own, **PRESETS.get(str(own.get("preset")), {})}
+            there = theirs.get(section, {}).items()
+            taken[section] = {
+                key: value for key, value in there if (not names or key in names) and key not in said
+            }
+    named = as_list("languages", plain(ours.get("data", {}).get("languages", [])))
+    if named and isinstance(named, list):
+        others = theirs.get("data", {}).get("languages", [])
+        taken["data"]["languages"] = [*named, *(pair for pair in others if pair not in named)]
+    return taken
 
 
 def from_table(table: Mapping[str, Any], where: str = "configuration", folder: Path | None = None) -> Config:

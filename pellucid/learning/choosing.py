@@ -1,55 +1,32 @@
-"""Choose settings that suit a user's text and time: each setting with its reason, written as a commented
-configuration."""
+"""Choose settings that suit a user's text, time and machine: each setting with its reason, written as a
+commented configuration."""
 
 import math
 import os
-import re
 import shlex
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pellucid.config.device import device_named
-from pellucid.config.schema import PRESETS, Config, ModelConfig
-from pellucid.config.toml_file import PATHS, each_path, from_table, one_line, override
-from pellucid.data.corpus import Pair, read_pairs
+from pellucid.config.schema import PRESETS, Config
+from pellucid.config.settings import plain
+from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
+from pellucid.data.corpus import read_pairs
+from pellucid.folder.load import Loaded
+from pellucid.learning.measuring import Measuring, Pace
+from pellucid.learning.run import VALIDATING
+from pellucid.learning.statistics import Corpus, kind_of, look_at, tokens_of, vocabulary_size
+from pellucid.learning.text import data_of
 
-# A closed set of words, where each word can be a token. A longer list is never complete.
-WORDS_AT_MOST, SEEN_AT_LEAST = 1000, 50  # different words; how often each occurs on average
-CHARACTERS_AT_MOST = 500
-# Subwords by the number of pairs: fewer for less text (Sennrich and Zhang 2019).
-SUBWORDS = {10_000: 2_000, 50_000: 6_000, 500_000: 8_000, 2_000_000: 16_000, math.inf: 32_000}
-SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
-
-# A preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
-PAIRS = {"big": 10_000_000, "base": 1_000_000, "small": 50_000}
+# A larger preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
+PAIRS = {"small": 50_000, "base": 1_000_000, "big": 10_000_000}
 LEAST_EPOCHS = 5
 
-# Target tokens a second are about 2e11 / (2e7 + parameters) on two cores with AVX-512 BF16. The estimate
-# may be wrong by half: a warm-up of half or twice the length does no harm.
-SPEED, BESIDE_PARAMETERS = 2e11, 2e7
-ON_A_GPU = 20.0  # times as fast, at least
-
 RATES = {"tiny": 0.002, "small": 0.001, "base": 0.0007, "big": 0.0005}
-VALIDATIONS = 15
+VALIDATIONS, ROOM = 12, 15  # there is time for some more: the average's, and those that take longer
 COOLDOWN = 0.3
 SHORT = 4  # words; BLEU counts sequences of four
-
-
-class Corpus(NamedTuple):
-    """Statistics of a corpus, from which settings are chosen. The numbers of words and characters on each
-    side are means per line; white space does not count."""
-
-    pairs: int
-    source_words: float
-    target_words: float
-    source_characters: float
-    target_characters: float
-    different_words: int
-    different_characters: int
-    letters: float  # their share of the characters
-    subwords: int  # number of subwords that the text certainly yields
 
 
 class Chosen(NamedTuple):
@@ -61,26 +38,54 @@ class Chosen(NamedTuple):
 
 
 def choose_settings(
-    files: Sequence[str], minutes: float, settings: Mapping[str, Any], device: str, out: Path
+    files: Sequence[str],
+    minutes: float,
+    settings: Mapping[str, Any],
+    device: str,
+    out: Path,
+    report: Callable[[str], None] = lambda line: None,
+    started: Loaded | None = None,
 ) -> tuple[Config, str]:
-    """Choose settings for parallel text (one or two files) and a training time. Return them, and the text of
-    train.toml for the folder `out`.
+    """Choose settings for parallel text (one or two files) and a training time; measure how fast they are.
+    Return them, and the text of train.toml for the folder `out`.
 
-    settings: settings that the user fixes, such as {"training.seed": 2}.
+    settings: settings that the user fixes, such as {"training.seed": 2}. started: the model that the training
+    starts from, if there is one; its vocabulary, shape and so on are taken.
     """
-    faster = 1.0 if device_named(device).type == "cpu" else ON_A_GPU  # checked before the data are read
-    given = {"data.train": [list(files)], "training.minutes": minutes, **settings}
-    checked = _config(given)
-    pairs, _ = read_pairs(checked.data.train, checked.data)
-    chosen = choose(look_at(pairs), checked.training.minutes or 0.0, faster)
-    left_out = {*settings, *(["data.held_out"] if checked.data.validation else [])}
-    chosen = [
-        Chosen("data.train", given["data.train"]),
-        *(each for each in chosen if each.name not in left_out),
-    ]
-    chosen += [Chosen(name, value, "as --set says") for name, value in settings.items()]
-    config = _config({each.name: each.value for each in chosen})
+    fixed = [Chosen("data.train", [list(files)])]
+    fixed += [Chosen(name, value, "as the command says") for name, value in settings.items()]
+    taken = _inherited(fixed, started.config) if started else []
+    fixed = [each for each in fixed if each.name not in {name for name, *_ in taken}] + taken
+    checked = _config([*fixed, Chosen("training.minutes", minutes)])
+    where = device_named(device)  # checked before the data are read
+    pairs, _ = read_pairs(checked.data.train, data_of(checked))
+    report("measuring how fast this machine trains on this text ...")
+    corpus, measuring = look_at(pairs), Measuring(pairs, where, started)
+
+    def pace_of(chosen: Sequence[Chosen]) -> Pace:
+        return measuring.pace(_config([Chosen("training.minutes", minutes), *chosen, *fixed]))
+
+    minutes = checked.training.minutes or minutes
+    if started:
+        chosen = choose_further(corpus, minutes, pace_of, checked.model.width)
+    else:
+        chosen = choose(corpus, minutes, pace_of, settings.get("model.preset"))
+    left_out = {each.name for each in fixed} | ({"data.held_out"} if checked.data.validation else set())
+    chosen = [*fixed[:1], *(each for each in chosen if each.name not in left_out), *fixed[1:]]
+    config = _config(chosen)
     return config, _to_toml(chosen, config, out)
+
+
+def _inherited(fixed: Sequence[Chosen], theirs: Config) -> list[Chosen]:
+    """Return the settings that are taken from the model to start from, without those that are defaults or
+    follow from the vocabulary."""
+    taken, usual = inherited(_table(fixed), plain(to_table(theirs))), plain(to_table(Config()))
+    return [
+        Chosen(f"{section}.{name}", value, "as in the model to start from")
+        for section, values in taken.items()
+        for name, value in values.items()
+        if value != usual[section].get(name) and not name.endswith(("_id", "vocabulary"))
+    ]
 
 
 def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
@@ -99,67 +104,89 @@ def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
     return "\n\n".join([f"# Chosen by pellucid train; to go on: {command}", *blocks]) + "\n"
 
 
-def look_at(pairs: Sequence[Pair]) -> Corpus:
-    """Return the statistics of a corpus."""
-    sources = Counter(word for pair in pairs for word in pair.source.split())
-    targets = Counter(word for pair in pairs for word in pair.target.split())
-    words, characters = sources + targets, Counter[str]()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
-    # Merges of characters end at whole words, so each run of letters becomes a subword.
-    runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
-    letters = sum(count for character, count in characters.items() if character.isalpha())
-    in_sources, in_targets = (
-        sum(len(word) * count for word, count in side.items()) / len(pairs) for side in (sources, targets)
-    )
-    return Corpus(
-        pairs=len(pairs),
-        source_words=sources.total() / len(pairs),
-        target_words=targets.total() / len(pairs),
-        source_characters=in_sources,
-        target_characters=in_targets,
-        different_words=len(words),
-        different_characters=len(characters),
-        letters=letters / max(characters.total(), 1),
-        subwords=len(characters) + len(runs),
-    )
+def choose(
+    corpus: Corpus,
+    minutes: float,
+    pace_of: Callable[[Sequence[Chosen]], Pace],
+    preset: str | None = None,
+) -> list[Chosen]:
+    """Choose the settings for a corpus, in the order of a configuration file.
 
-
-def choose(corpus: Corpus, minutes: float, faster: float = 1.0) -> list[Chosen]:
-    """Choose the settings for a corpus, in the order of a configuration file. faster: how many times faster
-    than a CPU the device is."""
-    kind = kind_of(corpus)
+    pace_of: measures how fast some settings are. preset: the one that the user wants.
+    """
+    kind, budget = kind_of(corpus), _batch_tokens(corpus)
     size = vocabulary_size(corpus, kind)
-    source, target = tokens_of(corpus, kind)
-    longer, seconds = max(source, target), 60 * minutes * faster
-    # The largest preset that has enough pairs, and sees each of them often enough in the time.
-    enough = (
-        name
-        for name, pairs in PAIRS.items()
-        if corpus.pairs >= pairs and seconds * speed(name, size) >= LEAST_EPOCHS * corpus.pairs * target
-    )
-    preset = next(enough, "tiny")
-    seen = seconds * speed(preset, size)
-    # The largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more.
-    hundredth = max(corpus.pairs * longer / 100, 1)
-    budget = int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth)))))
-    steps, steps_of_epoch = max(seen / (budget * target / longer), 1), corpus.pairs * longer / budget
-    every, few = _round(steps / VALIDATIONS), " (little text)" if steps_of_epoch < 100 else ""
-    epoch = f"an epoch has about {max(1, round(steps_of_epoch)):,} steps{few}"
-    held_out = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
+    text = [*_vocabulary(corpus, kind, size), budget]
+
+    def measure(preset: str) -> Pace:
+        return pace_of([*text, *_model(corpus, kind, preset, 1.0)])
+
+    preset, pace = (preset, measure(preset)) if preset in PRESETS else _largest(corpus, minutes, measure)
     return [
-        Chosen("data.held_out", held_out, f"of {corpus.pairs:,} pairs: to validate on"),
+        _held_out(corpus, minutes, pace),
         *_vocabulary(corpus, kind, size),
-        *_model(corpus, kind, preset, seen / (corpus.pairs * target)),
+        *_model(corpus, kind, preset, _epochs(corpus, minutes, pace)),
+        *_schedule(corpus, minutes, pace, budget),
+        *_learning(corpus, kind, preset),
+    ]
+
+
+def choose_further(
+    corpus: Corpus, minutes: float, pace_of: Callable[[Sequence[Chosen]], Pace], width: int
+) -> list[Chosen]:
+    """Choose the settings for training a model of this width further, on another corpus."""
+    budget = _batch_tokens(corpus)
+    pace = pace_of([budget])
+    usual = [RATES[name] for name, shape in PRESETS.items() if shape["width"] <= width] or [RATES["tiny"]]
+    rate = Chosen("training.peak_rate", usual[-1] / 5, "a fifth of what is usual: it keeps what it knows")
+    return [_held_out(corpus, minutes, pace), *_schedule(corpus, minutes, pace, budget), rate]
+
+
+def _largest(corpus: Corpus, minutes: float, measure: Callable[[str], Pace]) -> tuple[str, Pace]:
+    """Return the largest preset that has enough pairs, and sees each of them often enough in the time; and
+    its pace. Larger ones than one that is too slow are not measured."""
+    largest, pace = "tiny", measure("tiny")
+    for preset, pairs in PAIRS.items():
+        if corpus.pairs < pairs or _epochs(corpus, minutes, pace) < LEAST_EPOCHS:
+            break
+        larger = measure(preset)
+        if _epochs(corpus, minutes, larger) < LEAST_EPOCHS:
+            break
+        largest, pace = preset, larger
+    return largest, pace
+
+
+def _epochs(corpus: Corpus, minutes: float, pace: Pace) -> float:
+    """Return how often each pair is seen in the time."""
+    return 60 * minutes / pace.step * pace.pairs / corpus.pairs
+
+
+def _batch_tokens(corpus: Corpus) -> Chosen:
+    """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more."""
+    hundredth = max(corpus.pairs * max(tokens_of(corpus, kind_of(corpus))) / 100, 1)
+    return Chosen("training.batch_tokens", int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth))))))
+
+
+def _held_out(corpus: Corpus, minutes: float, pace: Pace) -> Chosen:
+    """Choose how many pairs to validate on: as many as leave nine tenths of the time to the steps."""
+    usual = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
+    in_time = max(16, int(60 * minutes * VALIDATING / ROOM / pace.sentence))
+    reason = f"of {corpus.pairs:,} pairs: to validate on"
+    fewer = ", as many as there is time for" if in_time < usual else ""
+    return Chosen("data.held_out", min(usual, in_time), reason + fewer)
+
+
+def _schedule(corpus: Corpus, minutes: float, pace: Pace, budget: Chosen) -> list[Chosen]:
+    steps, of_epoch = max(60 * minutes / pace.step, 1), corpus.pairs / pace.pairs
+    few = " (little text)" if of_epoch < 100 else ""
+    tenth = f"a tenth of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
+    return [
         Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
-        Chosen("training.batch_tokens", budget, epoch),
-        Chosen("training.warmup_steps", _round(steps / 10), f"a tenth of about {_round(steps):,} steps"),
+        budget._replace(reason=f"an epoch has about {max(1, round(of_epoch)):,} steps{few}"),
+        Chosen("training.warmup_steps", _round(steps / 10), tenth),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
-        Chosen("training.validate_every", every, f"about {VALIDATIONS} times"),
-        Chosen("training.checkpoint_every", every),
-        *_learning(corpus, kind, preset),
+        Chosen("training.validations", VALIDATIONS, "in even parts of the time"),
     ]
 
 
@@ -177,44 +204,6 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
         why = "with few tokens, hypotheses that end too early would fill a beam"
         chosen.append(Chosen("translation.beam", 1, why))
     return chosen
-
-
-def kind_of(corpus: Corpus) -> str:
-    """Return what a token should be: "words" if there are few different words and they are frequent,
-    "characters" if lines are strings or numbers rather than sentences, else "subwords"."""
-    few = corpus.different_words <= WORDS_AT_MOST
-    words = corpus.pairs * (corpus.source_words + corpus.target_words)
-    if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
-        return "words"
-    short = max(corpus.source_characters, corpus.target_characters) <= 100
-    no_words = corpus.source_words < 1.5 or corpus.letters < 0.5
-    if corpus.different_characters <= CHARACTERS_AT_MOST and short and no_words:
-        return "characters"
-    return "subwords"
-
-
-def vocabulary_size(corpus: Corpus, kind: str) -> int:
-    """Return how many tokens the vocabulary should have, including special ones such as padding."""
-    usual = next(size for pairs, size in SUBWORDS.items() if corpus.pairs < pairs)
-    tokens = {"words": corpus.different_words, "characters": corpus.different_characters}
-    return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
-
-
-def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
-    """Return the mean number of tokens in a source and in a target; an estimate if tokens are subwords."""
-
-    def tokens(words: float, characters: float) -> float:
-        guess = max(1.3 * words, characters / 4)
-        return {"words": words, "characters": words + characters}.get(kind, guess) + 1
-
-    source = tokens(corpus.source_words, corpus.source_characters)
-    return source, tokens(corpus.target_words, corpus.target_characters)
-
-
-def speed(preset: str, size: int) -> float:
-    """Return a rough estimate of the target tokens per second that a CPU trains on with this preset and
-    vocabulary size."""
-    return SPEED / (BESIDE_PARAMETERS + ModelConfig(**PRESETS[preset] | {"vocabulary": size}).parameters)
 
 
 def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
@@ -255,7 +244,11 @@ def _round(number: float) -> int:
     return max(10, round(number / unit) * unit)
 
 
-def _config(settings: Mapping[str, Any]) -> Config:
+def _table(chosen: Sequence[Chosen]) -> dict[str, Any]:
     table: dict[str, Any] = {}
-    override(table, settings, "--set")
-    return from_table(table, where="train", folder=Path.cwd())
+    override(table, {name: value for name, value, _ in chosen}, "--set")
+    return table
+
+
+def _config(chosen: Sequence[Chosen]) -> Config:
+    return from_table(_table(chosen), where="train", folder=Path.cwd())

@@ -15,6 +15,7 @@ from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.load import Loaded, load_model
 from pellucid.learning.claim import claim
 from pellucid.learning.display import plain_lines, say, showing
 from pellucid.learning.log import Log, figures_of
@@ -24,6 +25,8 @@ from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update, share_done
 from pellucid.learning.stop import END, STEP, Interrupted, own_process, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
+
+VALIDATING = 0.1  # the largest share of the minutes that `validations` may take
 
 
 def train(
@@ -65,6 +68,7 @@ def training(
     report: Callable[[str], None] = lambda line: None,
     pairs: Texts | None = None,
     validation_pairs: Texts | None = None,
+    load: Callable[[Path], Loaded] = load_model,
 ) -> Iterator[Step]:
     """Train, one step per iteration; the model is written to the folder `out`.
 
@@ -74,6 +78,7 @@ def training(
     or "data" that may differ from the saved run. device: "auto" (a GPU if there is one), "cpu", "cuda",
     "cuda:1", …
     report: a function that receives messages about events other than steps, such as the reading of data.
+    load: a function that loads the model in training.start_from.
 
     Between two steps, the caller's own Ctrl-C handler, random number generators and number of threads are
     restored.
@@ -82,7 +87,7 @@ def training(
         raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config)
     texts = tuple(pairs or ()), tuple(validation_pairs or ())
-    asked = Request(config, Path(out), resume, accept, device, report, *texts)
+    asked = Request(config, Path(out), resume, accept, device, report, *texts, load)
     check_text(asked)
     return _steps(asked)
 
@@ -190,13 +195,29 @@ def _is_done(run: Run) -> bool:
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:
-    """Validate if the step is the last one or a multiple of validate_every. Return the step, with the
-    validation if there was one."""
-    due = step.number % run.config.training.validate_every == 0 or _is_done(run)
-    if not due or not run.validation_pairs:
+    """Validate if it is time. Return the step, with the validation if there was one."""
+    if not run.validation_pairs or not _is_due(run):
         return step
+    began = time.perf_counter()
     validation, best = validate_and_keep(run)
+    run.position.validations.append(time.perf_counter() - began)
+    run.position.validated = share_done(run.config.training, step.number, step.seconds)
     return dataclasses.replace(step, validation=validation, best=best)
+
+
+def _is_due(run: Run) -> bool:
+    """Return whether to validate: at the last step, and every validate_every steps or, with `validations`, in
+    each part of the training, if the time for it is left."""
+    training, position = run.config.training, run.position
+    if _is_done(run) or not training.validations:
+        return _is_done(run) or position.step % training.validate_every == 0
+    done = share_done(training, position.step, position.seconds)
+    if int(done * training.validations) == int(position.validated * training.validations):
+        return False
+    # Those of the last step and of the average will take their time, too.
+    cost = position.validations[-1] if position.validations else 0.0
+    left = VALIDATING * 60 * (training.minutes or math.inf) - 2 * cost
+    return sum(position.validations) + cost <= done * left
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:

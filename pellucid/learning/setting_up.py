@@ -4,14 +4,14 @@ other."""
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from pellucid.config.device import device_named
-from pellucid.config.schema import LEARNED_BY, Config, ModelConfig
+from pellucid.config.schema import LEARNED_BY, Config, ModelConfig, TrainingConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, without_folders
 from pellucid.data.batch import Batch, batches
@@ -19,7 +19,7 @@ from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.load import load_model
+from pellucid.folder.load import Loaded, load_model
 from pellucid.learning.learner import Learner
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
@@ -42,6 +42,8 @@ class Position:
     skipped: int = 0  # steps in a row without an update
     best: list[float] | None = None  # the best score and minus its loss, which decides between equal scores
     stale: int = 0  # validations since the best one
+    validated: float = 0.0  # the share of the training that was done at the last validation
+    validations: list[float] = field(default_factory=list)  # the seconds of each
 
 
 @dataclass
@@ -79,11 +81,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     config = asked.config
     check_accepted(asked.accept)
     device = device_named(asked.device)
-    if config.training.threads:
-        torch.set_num_threads(config.training.threads)
-    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
-    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    prepare_torch(config.training)
     torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report)
     position = _position_of(saved, asked.out) if saved else Position()
@@ -92,7 +90,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     if saved:
         vocabulary = load_model(asked.out / "last").vocabulary
     elif config.training.start_from:
-        vocabulary, model = _start_from(config.training.start_from, config)
+        vocabulary, model = start_from(asked.load(Path(config.training.start_from)), config)
     else:
         vocabulary = prepare_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
@@ -112,6 +110,15 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")
     return Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, position)
+
+
+def prepare_torch(training: TrainingConfig) -> None:
+    """Set the number of threads, and how much compiled code is kept."""
+    if training.threads:
+        torch.set_num_threads(training.threads)
+    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
+    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
 
 
 def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
@@ -161,25 +168,28 @@ def _validation(
     return text.validation, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
 
 
-def _start_from(folder: str, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Load the vocabulary and the model of the folder to start from. Raise an error if they do not fit the
-    configuration; only the dropout may differ."""
-    loaded = load_model(Path(folder), "cpu")
+def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]:
+    """Return the vocabulary and a copy of the model to start from. Raise an error if they do not fit the
+    configuration; the dropout and the order of the languages may differ."""
     theirs = loaded.config
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
     learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
     ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
-    another_text = differences(config.data, theirs.data, ["languages", "preparation"])
+    same_languages = sorted(config.data.languages) == sorted(theirs.data.languages)
+    text = ["preparation"] if same_languages else ["languages", "preparation"]
+    another_text = differences(config.data, theirs.data, text)
     different, wrong = differences(config.model, theirs.model, shape), "has another shape"
     if not different:
         different = another_text or differences(ours, other, learned_by)
         wrong = "was made with other settings of text"
     if different:
         remedy = "Leave these out: they are then taken from there; or give them the same values."
+        folder = config.training.start_from
         raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
-    model = Transformer(fit_sizes(config, loaded.vocabulary))
+    vocabulary = dataclasses.replace(loaded.vocabulary, languages=config.data.languages)
+    model = Transformer(fit_sizes(config, vocabulary))
     model.load_state_dict(loaded.model.state_dict())
-    return loaded.vocabulary, model
+    return vocabulary, model
 
 
 def prepare_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:

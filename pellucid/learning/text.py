@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pellucid.config.schema import Config
+from pellucid.config.schema import Config, DataConfig
 from pellucid.data.corpus import (
     Pair,
     Report,
@@ -17,6 +17,7 @@ from pellucid.data.corpus import (
     take_pairs,
 )
 from pellucid.errors import UsageError
+from pellucid.folder.load import Loaded, load_model
 
 Texts = Iterable[tuple[str, str]]
 IDENTICAL = 0.75  # if more of the targets equal their sources, one file was probably named twice
@@ -34,6 +35,7 @@ class Request:
     report: Callable[[str], None] = lambda line: None
     pairs: Sequence[tuple[str, str]] = ()
     validation_pairs: Sequence[tuple[str, str]] = ()
+    load: Callable[[Path], Loaded] = load_model  # the model to start from
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def check_text(asked: Request) -> None:
 def read_text(asked: Request) -> Text:
     """Read and clean all pairs by the rules of [data]. If [data] held_out is set, move that many training
     pairs to the validation pairs."""
-    data = asked.config.data
+    data = data_of(asked.config)
     train, report = take_pairs(asked.pairs, "pairs", data) if asked.pairs else read_pairs(data.train, data)
     if data.held_out:
         train, held_out = hold_out(train, data.held_out)
@@ -76,6 +78,13 @@ def read_text(asked: Request) -> Text:
     if asked.validation_pairs:
         return Text(train, report, *take_pairs(asked.validation_pairs, "validation_pairs", data))
     return Text(train, report, *read_pairs(data.validation, data))
+
+
+def data_of(config: Config) -> DataConfig:
+    """Return [data] with the languages of the corpora only: a model to start from may have more."""
+    if config.training.start_from is None:
+        return config.data
+    return replace(config.data, languages=config.data.languages[: max(1, len(config.data.train))])
 
 
 def fingerprints(asked: Request) -> dict[str, str]:

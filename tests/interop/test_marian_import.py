@@ -177,6 +177,12 @@ def test_an_imported_model_is_trained_on_averaged_and_described(tmp_path: Path, 
     again = load(run, device="cpu")
     assert again.vocabulary.source_tokens([0, 1]) == ["</s>", "<unk>"]
     assert again.model.config.start_id == again.model.config.pad_id
+    text = ["--data", tmp_path / "pairs.tsv", "--set", "training.steps=2", "--set", "training.threads=1"]
+    tuned = pellucid("train", "--from", tmp_path / "opus", *text, "--out", tmp_path / "tuned")
+    assert tuned.code == 0 and "validation at step 0, of opus: " in tuned.err, tuned.err
+    ours, theirs = load(tmp_path / "tuned", "cpu"), load(tmp_path / "opus", "cpu")
+    assert ours.config.translation == theirs.config.translation
+    assert ours.vocabulary.encode_source("how are you") == theirs.vocabulary.encode_source("how are you")
 
 
 def test_pickled_tensors_are_read_as_tensors(folder: Path, tmp_path: Path) -> None:

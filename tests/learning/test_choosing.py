@@ -1,6 +1,7 @@
 """A configuration chosen for a corpus and a time: what it looks at, what it chooses, and that this works."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from command import Command
 from pellucid.config.toml_file import from_table, read
 from pellucid.data.corpus import Pair
 from pellucid.errors import UsageError
-from pellucid.learning.choosing import Corpus, choose, kind_of, look_at, vocabulary_size
+from pellucid.learning.choosing import Chosen, choose
+from pellucid.learning.measuring import Measuring, Pace
 from pellucid.learning.run import training
+from pellucid.learning.statistics import Corpus, kind_of, look_at, tokens_of, vocabulary_size
 from pellucid.text.vocabulary_training import train_vocabulary
 
 
@@ -42,9 +45,30 @@ def test_the_statistics_of_a_corpus() -> None:
     assert found == Corpus(2, 2.0, 2.0, 3.5, 2.0, 6, 8, 10 / 11, 9)
 
 
-def chosen(texts: list[tuple[str, str]], minutes: float = 30) -> dict[str, Any]:
+class Machine:
+    """Measures nothing: a step's time is in proportion to the model's size and the batch, times `slow`."""
+
+    def __init__(self, found: Corpus, slow: float = 1.0) -> None:
+        self.corpus, self.slow, self.presets = found, slow, list[str]()
+
+    def __call__(self, settings: Sequence[Chosen]) -> Pace:
+        """The pace with these settings."""
+        said = {each.name: each.value for each in settings}
+        self.presets.append(said["model.preset"])
+        parameters = {"tiny": 2e6, "small": 1e7, "base": 5e7, "big": 2e8}[said["model.preset"]]
+        tokens = said["training.batch_tokens"]
+        longer = max(tokens_of(self.corpus, kind_of(self.corpus)))
+        return Pace(self.slow * tokens * (2e7 + parameters) / 2e11, tokens / longer, 0.01 * self.slow)
+
+
+def choices(found: Corpus, minutes: float = 30, slow: float = 1.0) -> dict[str, Any]:
     """The chosen settings by their names."""
-    return {each.name: each.value for each in choose(corpus(texts), minutes)}
+    return {each.name: each.value for each in choose(found, minutes, Machine(found, slow))}
+
+
+def chosen(texts: list[tuple[str, str]]) -> dict[str, Any]:
+    """The settings that are chosen for these texts and half an hour."""
+    return choices(corpus(texts))
 
 
 @pytest.mark.parametrize(
@@ -84,8 +108,7 @@ def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> Non
     few, minutes = corpus(sentences(2000)), (5, 60, 600)
 
     def settings(pairs: int, name: str) -> list[Any]:
-        tables = [choose(few._replace(pairs=pairs), time) for time in minutes]
-        return [next(each.value for each in table if each.name == name) for table in tables]
+        return [choices(few._replace(pairs=pairs), time)[name] for time in minutes]
 
     assert settings(150_000, "model.preset") == ["tiny", "small", "small"]
     assert settings(1_000_000, "model.preset")[2] == "base"
@@ -94,7 +117,36 @@ def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> Non
     assert warmups[0] < warmups[1]
 
 
-def test_two_files_and_one_command_which_resumes_bit_for_bit(pellucid: Command, tmp_path: Path) -> None:
+def test_a_slow_machine_has_a_smaller_model_a_shorter_warm_up_and_fewer_sentences_to_validate_on() -> None:
+    found = corpus(sentences(2000))._replace(pairs=150_000)
+    quick, slow = choices(found, 60), choices(found, 60, slow=10)
+    assert (quick["model.preset"], slow["model.preset"]) == ("small", "tiny")
+    small, tiny = 2**12 * 3e7 / 2e11, 10 * 2**12 * 2.2e7 / 2e11  # seconds of a step
+    for settings, step in ((quick, small), (slow, tiny)):
+        assert settings["training.warmup_steps"] == pytest.approx(360 / step, rel=0.1)
+    assert (quick["data.held_out"], slow["data.held_out"]) == (1000, 240)  # 360 / 15 seconds: 24
+    assert choices(found, 1, slow=1000)["data.held_out"] == 16
+    assert quick["training.validations"] == slow["training.validations"] == 12
+
+
+def test_only_a_preset_that_may_be_fast_enough_is_measured() -> None:
+    found = corpus(sentences(2000))
+    for pairs, minutes, presets in (
+        (29_000, 1e4, ["tiny"]), (150_000, 1, ["tiny"]), (150_000, 60, ["tiny", "small"]),
+        (10**7, 500, ["tiny"]), (10**6, 10**4, ["tiny", "small", "base"]),
+    ):  # fmt: skip
+        machine = Machine(found._replace(pairs=pairs))
+        choose(machine.corpus, minutes, machine)
+        assert machine.presets == presets
+    machine = Machine(found)
+    asked = {each.name: each.value for each in choose(found, 30, machine, "base")}
+    assert machine.presets == ["base"] and asked["training.peak_rate"] == 0.0007
+
+
+def test_two_files_and_one_command_which_resumes_bit_for_bit(
+    pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(1.0, 30.0, 0.01))
     source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
     before = [Path(file).read_bytes() for file in (source, target)]
     settings = "training.threads=1", "training.precision=fp32", "training.validate_every=2"

@@ -2,18 +2,21 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import short_runs
+from command import Command, Outcome
 from short_runs import SETTINGS
 
 import pellucid
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import read
+from pellucid.config.toml_file import as_config, read, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
+from pellucid.learning.measuring import Measuring, Pace
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,76 @@ def test_a_resume_is_the_uninterrupted_run(first: Path, tmp_path: Path) -> None:
     pellucid.train(fine_tuning(first), tmp_path / "parts", resume=True)
     assert [entry["step"] for entry in short_runs.metrics(tmp_path / "parts")] == [0, 1, 2, 3, 4, 5, 6]
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+# In one command
+
+QUICK = "training.steps=2", "training.threads=1", "training.precision=fp32", "data.held_out=8"
+
+
+@pytest.fixture
+def further(
+    pellucid: Command, first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Outcome]:
+    """`pellucid train --from …` on other text, into tmp_path/run, with a pace that is made up."""
+    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(0.5, 30.0, 0.01))
+    text = short_runs.write(tmp_path, "other", short_runs.pairs(50, seed=2))
+    settings = [word for setting in QUICK for word in ("--set", setting)]
+    command = ["train", "--source", text[0], "--target", text[1], "--out", tmp_path / "run", *settings]
+    return lambda *words: pellucid(*command, *words)
+
+
+def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
+    further: Callable[..., Outcome], first: Path, tmp_path: Path
+) -> None:
+    outcome = further("--from", first / "runs" / "fr", "--minutes", 5)
+    assert outcome.code == 0, outcome.err
+    assert "validation at step 0, of fr: loss " in outcome.err
+    theirs, ours = (load_model(each).config for each in (first / "runs" / "fr", tmp_path / "run"))
+    assert ours.model == theirs.model and ours.translation == theirs.translation
+    assert ours.training.peak_rate == 0.0004 and ours.training.warmup_steps == 60
+    written = (tmp_path / "run" / "train.toml").read_text("utf-8")
+    assert "width = 16  # as in the model to start from\n" in written
+    assert "peak_rate = 0.0004  # a fifth of what is usual: it keeps what it knows\n" in written
+    resumed = further("--from", first / "runs" / "fr", "--resume", "--set", "training.steps=3")
+    assert resumed.code == 0 and "going on from step 2" in resumed.err
+    same = further("--set", f"training.start_from={first}/runs/fr", "--out", tmp_path / "same")
+    assert same.code == 0, same.err
+
+
+def test_a_model_of_several_languages_goes_on_in_one_and_keeps_all(
+    further: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    asked = further("--from", "demo")
+    assert asked.code == 2 and asked.err == (
+        "pellucid: the model translates to hi, en, es, fr: say which, with --to hi.\n"
+    )
+    lost = further("--to", "es")
+    assert lost.code == 2 and lost.err == (
+        "pellucid: --to chooses a language of the model that --from names: give --from too.\n"
+    )
+    outcome = further("--from", "demo", "--to", "es")
+    assert outcome.code == 0, outcome.err
+    tuned, demo = load_model(tmp_path / "run"), pellucid.load("demo", "cpu")
+    assert tuned.vocabulary.languages[0] == ("en", "es")
+    assert sorted(tuned.vocabulary.languages) == sorted(demo.vocabulary.languages)
+    some = "I like cats."
+    for to in demo.vocabulary.target_languages:
+        assert tuned.vocabulary.encode_source(some, to) == demo.vocabulary.encode_source(some, to)
+    resumed = further("--from", "demo", "--to", "es", "--resume", "--set", "training.steps=3")
+    assert resumed.code == 0 and "going on from step 2" in resumed.err
+
+
+def test_what_a_model_was_taught_with_is_taken_unless_it_is_said(first: Path, tmp_path: Path) -> None:
+    table = to_table(short_runs.config(tmp_path / "data"))
+    table["data"] |= {"languages": [["xx", "fr"]], "preparation": "words"}
+    table["training"] |= {"label_smoothing": 0.03, "validation_metric": "exact", "steps": 1}
+    table["translation"] |= {"beam": 3}
+    pellucid.train(table, tmp_path / "special")
+    plain = {name: table["data"][name] for name in ("train", "validation")}
+    training = {"start_from": tmp_path / "special", "steps": 1, "threads": 1}
+    config = as_config({"data": plain, "training": training, "translation": {"length_penalty": 0.5}})
+    assert (config.data.languages, config.data.preparation) == ((("xx", "fr"),), "words")
+    assert (config.training.label_smoothing, config.training.validation_metric) == (0.03, "exact")
+    assert (config.translation.beam, config.translation.length_penalty) == (3, 0.5)
+    pellucid.train(config, tmp_path / "run", device="cpu")

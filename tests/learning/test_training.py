@@ -1,6 +1,7 @@
 """Training from files to model folders: what it learns and keeps, when it stops, what it can start from."""
 
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -23,8 +24,9 @@ from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
 from pellucid.learning import saving
+from pellucid.learning.learner import Learner
 from pellucid.learning.log import Log
-from pellucid.learning.setting_up import set_up
+from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, overlap
@@ -281,6 +283,60 @@ def test_what_the_caller_does_between_two_steps_is_no_training(tmp_path: Path, c
         seconds.append(step.seconds)
         clock[0] += 59.0
     assert seconds == [0.0] * 6
+
+
+@pytest.mark.parametrize(
+    ("step", "sentences", "fewest"),
+    [(4.0, 0.0, 12), (6.4, 4.0, 10), (47.0, 4.0, 10), (6.4, 8.0, 5), (6.4, 19.0, 2)],
+)
+def test_ten_minutes_are_ten_minutes_on_any_machine(
+    tmp_path: Path,
+    clock: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    step: float,
+    sentences: float,
+    fewest: int,
+) -> None:
+    """The seconds of a step and of a validation are made up. The average's validation is one more."""
+    learn, save, spent, saved = Learner.learn, run_module.save, [0.0], [0.0]
+
+    def slow_learn(*arguments: Any) -> Any:
+        clock[0] += step
+        return learn(*arguments)
+
+    def slow_validate(*_: Any) -> Any:
+        clock[0] += sentences
+        spent[0] += sentences
+        return short_runs.validation()
+
+    def note(run: Run) -> None:
+        saved.append(clock[0])
+        save(run)
+
+    monkeypatch.setattr(Learner, "learn", slow_learn)
+    monkeypatch.setattr(saving, "validate", slow_validate)
+    monkeypatch.setattr(run_module, "save", note)
+    settings = {"training.steps": 10**6, "training.minutes": 10.0, "training.cooldown": 0.3}
+    settings |= {"training.warmup_steps": 1, "training.validations": 12, "training.checkpoint_every": 10**6}
+    steps = trained(tmp_path, settings)
+    assert 600 <= steps[-1].seconds < 600 + step + sentences and spent[0] <= 60
+    assert fewest <= sum(each.validation is not None for each in steps) <= 12
+    assert steps[-1].update.rate < 0.01 * (step + sentences) / 600 / 0.3
+    gaps = [after - before for before, after in itertools.pairwise([*saved, clock[0]])]
+    assert max(gaps) < 60 + step + 2 * sentences + 1e-6
+
+
+def test_validations_by_parts_of_the_steps_are_those_of_an_uninterrupted_run(tmp_path: Path) -> None:
+    settings = {"training.steps": 14, "training.validations": 3, "training.validate_every": 1}
+    assert [step.number for step in trained(tmp_path / "whole", settings) if step.validation] == [5, 10, 14]
+    config = short_runs.config(tmp_path / "data", settings | {"training.checkpoint_every": 4})
+    for after in (6, 11):
+        for step in pellucid.training(config, tmp_path / "parts", resume=after > 6):
+            if step.number == after:
+                break
+    whole = short_runs.config(tmp_path / "data", settings)
+    pellucid.train(whole, tmp_path / "parts", resume=True)
+    assert short_runs.same_run(tmp_path / "whole" / "run", tmp_path / "parts")
 
 
 def test_no_minutes_are_refused(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""Statistics of parallel text, and what follows from them: what a token should be, and how many there are."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pellucid.data.corpus import Pair
+
+# A closed set of words, where each word can be a token. A longer list is never complete.
+WORDS_AT_MOST, SEEN_AT_LEAST = 1000, 50  # different words; how often each occurs on average
+CHARACTERS_AT_MOST = 500
+# Subwords by the number of pairs: fewer for less text (Sennrich and Zhang 2019).
+SUBWORDS = {10_000: 2_000, 50_000: 6_000, 500_000: 8_000, 2_000_000: 16_000, math.inf: 32_000}
+SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
+
+
+class Corpus(NamedTuple):
+    """Statistics of a corpus, from which settings are chosen. The numbers of words and characters on each
+    side are means per line; white space does not count."""
+
+    pairs: int
+    source_words: float
+    target_words: float
+    source_characters: float
+    target_characters: float
+    different_words: int
+    different_characters: int
+    letters: float  # their share of the characters
+    subwords: int  # number of subwords that the text certainly yields
+
+
+def look_at(pairs: Sequence[Pair]) -> Corpus:
+    """Return the statistics of a corpus."""
+    sources = Counter(word for pair in pairs for word in pair.source.split())
+    targets = Counter(word for pair in pairs for word in pair.target.split())
+    words, characters = sources + targets, Counter[str]()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    # Merges of characters end at whole words, so each run of letters becomes a subword.
+    runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
+    letters = sum(count for character, count in characters.items() if character.isalpha())
+    in_sources, in_targets = (
+        sum(len(word) * count for word, count in side.items()) / len(pairs) for side in (sources, targets)
+    )
+    return Corpus(
+        pairs=len(pairs),
+        source_words=sources.total() / len(pairs),
+        target_words=targets.total() / len(pairs),
+        source_characters=in_sources,
+        target_characters=in_targets,
+        different_words=len(words),
+        different_characters=len(characters),
+        letters=letters / max(characters.total(), 1),
+        subwords=len(characters) + len(runs),
+    )
+
+
+def kind_of(corpus: Corpus) -> str:
+    """Return what a token should be: "words" if there are few different words and they are frequent,
+    "characters" if lines are strings or numbers rather than sentences, else "subwords"."""
+    few = corpus.different_words <= WORDS_AT_MOST
+    words = corpus.pairs * (corpus.source_words + corpus.target_words)
+    if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
+        return "words"
+    short = max(corpus.source_characters, corpus.target_characters) <= 100
+    no_words = corpus.source_words < 1.5 or corpus.letters < 0.5
+    if corpus.different_characters <= CHARACTERS_AT_MOST and short and no_words:
+        return "characters"
+    return "subwords"
+
+
+def vocabulary_size(corpus: Corpus, kind: str) -> int:
+    """Return how many tokens the vocabulary should have, including special ones such as padding."""
+    usual = next(size for pairs, size in SUBWORDS.items() if corpus.pairs < pairs)
+    tokens = {"words": corpus.different_words, "characters": corpus.different_characters}
+    return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
+
+
+def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
+    """Return the mean number of tokens in a source and in a target; an estimate if tokens are subwords."""
+
+    def tokens(words: float, characters: float) -> float:
+        guess = max(1.3 * words, characters / 4)
+        return {"words": words, "characters": words + characters}.get(kind, guess) + 1
+
+    source = tokens(corpus.source_words, corpus.source_characters)
+    return source, tokens(corpus.target_words, corpus.target_characters)

@@ -1,0 +1,70 @@
+"""A machine's pace is measured on the user's own text, with the model that is trained; it leaves no trace."""
+
+import time
+from typing import Any
+
+import pytest
+import short_runs
+import torch
+
+from pellucid.config.toml_file import from_table
+from pellucid.data.corpus import Pair
+from pellucid.folder.load import Loaded
+from pellucid.learning import measuring
+from pellucid.learning.learner import Learner
+from pellucid.learning.measuring import STEPS, Measuring, Pace
+from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
+from pellucid.learning.validation import validate
+from pellucid.model import Transformer
+
+PAIRS = [Pair(*texts, 0, line, "file") for line, texts in enumerate(short_runs.pairs(200), 1)]
+CONFIG = from_table(short_runs.SETTINGS)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock on which the first step takes a hundred seconds, each other one two, and a sentence a half."""
+    now, learn = [0.0], Learner.learn
+
+    def slow_learn(*arguments: Any) -> Any:
+        now[0] += 100.0 if arguments[2] == 1 else 2.0
+        return learn(*arguments)
+
+    def slow_validate(*arguments: Any) -> Any:
+        now[0] += 0.5 * len(arguments[4])
+        return validate(*arguments)
+
+    monkeypatch.setattr(Learner, "learn", slow_learn)
+    monkeypatch.setattr(measuring, "validate", slow_validate)
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+def pace(started: Loaded | None = None, **training: Any) -> Pace:
+    """The pace with these settings of [training]."""
+    table = {
+        **short_runs.SETTINGS,
+        "training": short_runs.SETTINGS["training"] | {"minutes": 100.0} | training,
+    }
+    return Measuring(PAIRS, torch.device("cpu"), started).pace(from_table(table))
+
+
+def test_a_step_its_pairs_and_a_sentence(clock: list[float]) -> None:
+    one, three = pace(), pace(accumulate=3)
+    assert (one.step, one.sentence) == (2.0, 0.5)
+    assert 10 < one.pairs < 20  # batches of 60 tokens, of up to five tokens a side
+    assert three.pairs == pytest.approx(3 * one.pairs, rel=0.2)
+    assert clock[0] == 2 * (100 + 2 * (STEPS - 1) + 0.5 * (1 + 29))
+
+
+def test_measuring_ends_where_it_takes_more_than_its_share_of_the_time(clock: list[float]) -> None:
+    assert pace(minutes=1.0).step == 2.0
+    assert clock[0] == 100 + 2 + 0.5 * (1 + 29)
+
+
+def test_the_model_to_start_from_stays_as_it_is(clock: list[float]) -> None:
+    vocabulary = prepare_vocabulary(PAIRS, CONFIG)
+    model = Transformer(fit_sizes(CONFIG, vocabulary))
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+    assert pace(Loaded(model, vocabulary, CONFIG, {})).step == 2.0
+    assert all(torch.equal(each, before[name]) for name, each in model.state_dict().items())
