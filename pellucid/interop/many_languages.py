@@ -7,12 +7,12 @@ from pellucid.config.nearest import list_known
 from pellucid.errors import UsageError
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table, read_pieces, special_ids, tokens_of
+from pellucid.interop.tokenizer_json import FILE as ADDED
+from pellucid.interop.tokenizer_json import read_tokenizer_json
 from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import Vocabulary
 
-PIECES, TABLE, ADDED, SPECIAL = (
-    "sentencepiece.bpe.model", "vocab.json", "tokenizer.json", "special_tokens_map.json",
-)  # fmt: skip
+PIECES, TABLE, SPECIAL = "sentencepiece.bpe.model", "vocab.json", "special_tokens_map.json"
 FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # NLLB's ids 0 to 3; SentencePiece's other pieces follow
 # M2M100's languages in the order of their ids, which its folder does not say.
 M2M100 = (
@@ -31,13 +31,16 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary 
             f"{TOKENIZER}: legacy_behaviour = true puts the source's language behind it, where NLLB did not "
             "learn it. Set it to false, unless the model was fine-tuned so."
         )
-    model = read_pieces(foreign, PIECES)
     m2m100 = (foreign.folder / TABLE).exists()
     table: dict[str, int] = {}
-    if m2m100:
-        table = dict(foreign.json(TABLE))
-    elif model is not None:
-        table = {token: place for place, token in enumerate((*FIRST, *tokens_of(model)[3:]))}
+    if not (foreign.folder / PIECES).exists() and (foreign.folder / ADDED).exists():
+        model, table = read_tokenizer_json(foreign)
+    else:
+        model = read_pieces(foreign, PIECES)
+        if m2m100:
+            table = dict(foreign.json(TABLE))
+        elif model is not None:
+            table = {token: place for place, token in enumerate((*FIRST, *tokens_of(model)[3:]))}
     codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
     chosen = foreign.source_language
     source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")

@@ -1,5 +1,6 @@
 """M2M100 and NLLB models with random weights are the ones of transformers."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from random_translator import check_found
 from transformers import M2M100ForConditionalGeneration
 
 from pellucid.data.batch import pad
+from pellucid.errors import PellucidError
 from pellucid.interop.importing import import_model
 from pellucid.seeing.trace import trace
 from pellucid.translator import load
@@ -82,3 +84,42 @@ def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:
     assert explanation.steps[0].expected in (to, f"__{to}__")
     explanation.to_html(tmp_path / "page.html")
     assert translator.score([text], ["Le chat"], to=to)[0].tokens[0] in (to, f"__{to}__")
+
+
+def test_nllb_is_read_from_what_transformers_5_saves(tmp_path: Path) -> None:
+    tokens = many_languages(tmp_path, "nllb")
+    before = load(tmp_path, device="cpu").vocabulary
+    (tmp_path / "sentencepiece.bpe.model").unlink()
+    read, to = load(tmp_path, device="cpu"), CODES["nllb"][1]
+    odd = ["  two  spaces ", "½ ﬁ é 你好", "", "\u00a0a\u0301\u200bb", "<s> </s>"]
+    for text in [*phrases("en", 250), *phrases("de", 250), *odd]:
+        assert read.vocabulary.encode_source(text, to) == before.encode_source(text, to)
+        assert text in odd or read.vocabulary.encode_source(text, to) == tokens(text).input_ids
+    assert read.languages == before.languages and read.vocabulary.kind == "bpe"
+    import_model(tmp_path, tmp_path / "ours")
+    assert load(tmp_path / "ours", device="cpu").vocabulary.same_as(read.vocabulary)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file["model"]["merges"].pop(),
+        lambda file: file["normalizer"]["normalizers"].append({"type": "Lowercase"}),
+        lambda file: file["normalizer"]["normalizers"][1].update(pattern={"String": "a"}),
+        lambda file: file["pre_tokenizer"].update(type="ByteLevel"),
+        lambda file: file["model"]["vocab"].update({"x y": "z"}),
+        lambda file: file.pop("model"),
+    ],
+)
+def test_another_kind_of_tokenizer_json_is_refused(change: Any, tmp_path: Path) -> None:
+    many_languages(tmp_path, "nllb")
+    (tmp_path / "sentencepiece.bpe.model").unlink()
+    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    change(content)
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(PellucidError) as caught:
+        load(tmp_path, device="cpu")
+    assert str(caught.value).split("\n")[1:-1] == [
+        "  - tokenizer.json: its model, normalizer or pre_tokenizer does not come from a SentencePiece "
+        "model. Add sentencepiece.bpe.model, as the original model has it."
+    ]
