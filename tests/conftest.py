@@ -26,6 +26,27 @@ if os.name != "nt":
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+SECONDS = 60  # of a processor, after which a test that is not marked slow is stopped
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Stop a test that computes without end. Unlike pytest's time limit, this one does not count waiting, so
+    that a busy computer fails no test."""
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"it took more than {SECONDS} seconds of a processor: is there an end, or is it slow?")
+
+    if item.get_closest_marker("slow") or not hasattr(signal, "setitimer"):
+        return (yield)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
 @pytest.fixture(scope="session")
 def toy_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small model that has learned, not very well, to reverse letters; read it only."""

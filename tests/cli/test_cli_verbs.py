@@ -9,6 +9,7 @@ import toy
 from command import Command
 
 from pellucid.cli.arguments import setting
+from pellucid.data.catalog import CORPORA
 
 # explain and inspect
 
@@ -31,6 +32,7 @@ def test_inspect_says_what_a_folder_is(pellucid: Command, toy_model: Path) -> No
     assert f"{toy_model}: a model; the hashes of its 3 files are right\n" in outcome.out
     assert "  20 tokens (word), one for both sides\n" in outcome.out
     assert "  decoder.layers.{l}.cross_attention  8,448\n" in outcome.out
+    assert "  embedding                           640\n" in outcome.out  # 20 · 32
     assert "  decoder.layers.{l}.cross_attention.weights        BHLM\n" in outcome.out
     assert "  steps: 120\n" in outcome.out and "  width = 32\n" in outcome.out
 
@@ -40,7 +42,9 @@ def test_inspect_says_what_a_folder_is(pellucid: Command, toy_model: Path) -> No
 
 def test_data_lists_what_there_is(pellucid: Command, tmp_path: Path) -> None:
     outcome = pellucid("data", "--list")
-    assert outcome.code == 0 and "multi30k-en-de\n" in outcome.out and "licence: " in outcome.out
+    three = "{}\n    {.about}\n    licence: {.licence}\n"
+    known = "".join(three.format(name, each, each) for name, each in CORPORA.items())
+    assert (outcome.code, outcome.out) == (0, known) and "multi30k-en-de\n" in known
     outcome = pellucid("data", "multi30k-en-xx")
     assert outcome.code == 2 and "there is no corpus 'multi30k-en-xx'" in outcome.err
     outcome = pellucid("data", "multi30k-en-de", "--out", tmp_path / "out", "--mirror", tmp_path)

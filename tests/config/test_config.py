@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 import torch
 
-from pellucid.config.nearest import did_you_mean
+from pellucid.config.nearest import did_you_mean, list_known
 from pellucid.config.schema import DataConfig, ModelConfig
 from pellucid.config.toml_file import from_table, read, to_toml
 from pellucid.config.whole import is_whole
@@ -106,6 +106,7 @@ ERRORS = {  # what is wrong, and what is said of it
     "steps = 3": "there is no section [steps].",
     "model = 3": "model must be a section, [model], not a single value.",
     "[model]\nwidth = 256\nheads = 6": "heads = 6: each head takes an equal share",
+    '[model]\npositions = "fairseq"\nwidth = 2\nheads = 1': "needs a width of 4 or more, not 2. Use",
     "[model]\nwidth = 9\nheads = 3": "width = 9 is odd: sinusoidal positions come in pairs",
     "[model]\nvocabulary = 9\nend_id = 9": "end_id = 9 lies outside the vocabulary of 9 tokens.",
     '[model]\npreset = "tinny"': "'tinny' is not one of tiny, small, base, big. Did you mean \"tiny\"?",
@@ -175,6 +176,12 @@ def test_python_writes_corpora_and_paths_as_toml_does() -> None:
 def test_did_you_mean_offers_one_name_or_nothing() -> None:
     assert did_you_mean("biem", {"beam": 1, "width": 2}) == ' Did you mean "beam"?'
     assert did_you_mean("zzz", ("beam", "width")) == ""
+
+
+def test_a_message_lists_twenty_names() -> None:
+    names = [f"n{number}" for number in range(21)]
+    assert list_known(names[:20]) == ", ".join(names[:20])
+    assert list_known(names) == f"{', '.join(names[:20])} and 1 more"
 
 
 def test_whole_numbers_and_their_limits() -> None:

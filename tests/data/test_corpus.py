@@ -222,3 +222,4 @@ def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> N
     for sides in (files, files[::-1]):
         pairs, report = read_pairs([sides], DataConfig())
         assert (len(pairs), report.too_long) == (1, 1)
+    assert len(read_pairs([corpus(tmp_path, b"." * 100, b"a")], DataConfig(max_length=5))[0]) == 1

@@ -154,6 +154,15 @@ def test_layers(norm: str) -> None:
     assert f"{right[0]} of 5 after the embedding, {right[1]} of 5 after layer 0" in found.conclusion
 
 
+def test_words_that_are_equally_probable_have_one_rank() -> None:
+    flat = translator()
+    with torch.no_grad():
+        flat.model.projection_weight.zero_()
+    found = experiment("layers", flat, TEXT, to="es", target=TARGET)
+    assert {rank for row in found.tables[1].rows for _, rank in row[1:]} == {" #1"}
+    assert found.conclusion.startswith("Layers do not simply refine here: ")
+
+
 @NORMS
 def test_residuals(norm: str) -> None:
     found = measured("residuals", norm)
@@ -167,6 +176,13 @@ def test_residuals(norm: str) -> None:
         expected = [np.linalg.norm(tensor(name, norm)[0], axis=-1).mean() for name in names]
         assert lengths == pytest.approx(expected, rel=1e-4)
         came_in = f"{part}.output"
+    without = dict(zip(found.tables[0].column("residual"), found.tables[0].column("p without"), strict=True))
+    worst, mildest = (of(without, key=without.__getitem__) for of in (min, max))
+    costly, whole = sum(p < probability(norm, Changes()) / 2 for p in without.values()), len(without)
+    assert found.conclusion.startswith(f"{costly} of {whole} residuals, each removed alone, cost")
+    assert f"most costly is {worst} ({digits(without[worst])} without it), the least {mildest} (" in (
+        found.conclusion
+    )
     none = float(found.conclusion.rpartition(" ")[2].rstrip("."))
     assert none == pytest.approx(probability(norm, Changes(no_residual=set(parts))), rel=0.05, abs=5e-5)
 
@@ -213,6 +229,9 @@ def test_attribution(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.allclose(sums[:, 3], sums[:, 1] - sums[:, 2] - sums[:, 0])
     assert not np.triu(of_read, 1).any(), "a later word has a share"
     assert f", {of_source.sum():.1f} are due to the source and" in found.conclusion
+    word, cause = np.unravel_index(of_source.argmax(), of_source.shape)
+    owes = f"{pair.steps[word].expected!r} owes {of_source.max():.1f} to {pair.source_tokens[cause]!r}."
+    assert f"most for one word: {owes}" in found.conclusion
 
 
 def test_attribution_is_complete_with_many_points() -> None:
@@ -272,6 +291,9 @@ def test_masks(norm: str) -> None:
         assert p == pytest.approx(math.exp(sum(log_p)), rel=1e-3), name
         assert off == pytest.approx(max(abs(a - b) for a, b in zip(log_p, alone, strict=True)), abs=1e-4)
     assert table.rows[1][2] < 1e-4 < table.rows[2][2]
+    kept, no_source, _, no_causal = table.rows[1:]
+    assert f"alone (log p within {kept[2]:.0e}, p = {digits(kept[1])}); without" in found.conclusion
+    assert f"p is {digits(no_source[1])}, without the causal mask {digits(no_causal[1])};" in found.conclusion
 
 
 def test_dimensions() -> None:
@@ -306,6 +328,8 @@ def test_norms(norm: str) -> None:
     found = measured("norms", norm, part=last)
     spreads, vectors = found.tables
     assert len(spreads.rows) == 10 + 2 * (norm == "first")
+    usual = measured("norms", norm).tables[1].title
+    assert usual.startswith("decoder.layers.0.residual_1.norm, position by position"), "the decoder's first"
     numbers = {k: v.double().numpy() for k, v in tiny(norm).model.state_dict().items()}
     comes_in = "decoder.layers.1.residual_3.sum" if norm == "last" else "decoder.layers.1.residual_2.output"
     x = tensor(comes_in, norm)[0]

@@ -17,6 +17,7 @@ from short_corpus import lessons
 from pellucid import experiments
 from pellucid.errors import UsageError
 from pellucid.experiments import experiment, leakage
+from pellucid.experiments.corpus import curve
 from pellucid.experiments.result import Result, Table, lines
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import refuse_foreign
@@ -84,6 +85,17 @@ def test_bars_and_lines_have_their_heights_and_names(monkeypatch: pytest.MonkeyP
     assert legends == ["x", "y", "z"]
 
 
+def test_a_curve_has_the_mean_of_some_steps_in_their_middle() -> None:
+    assert curve([1.0] * 15 + [3.0] * 15 + [4.0]) == ([7.5, 22.5, 37.5], [1.0, 3.0, 4.0], "-")
+
+
+def test_of_many_names_some_are_written() -> None:
+    for many, shown in ((40, 40), (41, 21), (81, 27)):
+        axes = Figure().add_subplot()
+        Shades("", [[1.0]] * many, list(map(str, range(many)))).draw(axes)
+        assert len(axes.get_yticks()) == shown and list(axes.get_yticks()[:2]) == [0, -(-many // 40)]
+
+
 @pytest.mark.parametrize(
     "arguments, settings, message",
     [
@@ -117,6 +129,12 @@ def test_the_verb_lists_runs_and_writes(pellucid: Command, tmp_path: Path) -> No
     files = [tmp_path / "out" / f"heads.{ending}" for ending in ("png", "json")]
     assert files[0].read_bytes().startswith(b"\x89PNG")
     refuse_foreign(files)  # ours: may be replaced
+    written = json.loads(files[1].read_text("utf-8"))
+    said, rows = written["conclusion"], written["tables"][0]["rows"]  # bits: 3, silenced by zero: 5
+    sharp, *_, even = sorted(rows, key=lambda row: row[3])
+    slight = sum(abs(row[5] - float(re.findall(r"goes from ([0-9.]+) to", said)[0])) < 0.01 for row in rows)
+    assert f"; {slight} change it by less than 0.01. The sharpest, {sharp[0]}, has {sharp[3]:.2f}" in said
+    assert said.endswith(f"the most even, {even[0]}, {even[3]:.2f}.")
     given = "--set", "target=Me gusta el gato", "--set", 'part="encoder.layers.0.residual_1.norm"'
     one = pellucid("experiment", "norms", "demo", "I like cats", "--to", "es", *given)
     assert "I like cats → Me gusta el gato" in one.out and "encoder.layers.0.residual_1.norm, pos" in one.out

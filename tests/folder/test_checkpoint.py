@@ -213,6 +213,13 @@ def test_a_manifest_of_junk_is_our_error(junk: bytes, tmp_path: Path) -> None:
     assert error_of(tmp_path).startswith(f"{tmp_path / 'MANIFEST.json'}: this is not a manifest, or")
 
 
+def test_a_folder_that_can_be_imported_is_to_be_imported_first(tmp_path: Path) -> None:
+    nothing = f"{tmp_path / 'MANIFEST.json'}: No such file or directory. This is not the folder of a model."
+    assert error_of(tmp_path) == nothing
+    (tmp_path / "config.json").touch()
+    assert error_of(tmp_path) == f"{nothing} First: pellucid import {tmp_path} OUT."
+
+
 def test_a_manifest_cannot_name_files_elsewhere(tmp_path: Path) -> None:
     save(tmp_path)
     table = json.loads((tmp_path / "MANIFEST.json").read_text())

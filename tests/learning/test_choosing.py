@@ -101,7 +101,11 @@ def test_the_text_yields_the_vocabulary_that_is_chosen(texts: list[tuple[str, st
         section, key = name.split(".")
         table.setdefault(section, {})[key] = value
     config = from_table(table)
-    train_vocabulary(*zip(*texts, strict=True), config.vocabulary, config.data)
+    vocabulary = train_vocabulary(*zip(*texts, strict=True), config.vocabulary, config.data)
+    assert vocabulary.kind == config.vocabulary.kind and vocabulary.source_size <= config.vocabulary.size
+    for source, target in texts[:100]:
+        assert vocabulary.unknown_id not in vocabulary.encode_source(source)
+        assert vocabulary.decode_target(vocabulary.encode_target(target)) == target
 
 
 def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> None:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 import pellucid
 from pellucid import find_leak
 from pellucid.cache import NoPast
+from pellucid.cli import leak
 from pellucid.errors import UsageError
 from pellucid.mask import Mask
 from pellucid.model import DecoderLayer, Transformer
@@ -90,6 +91,16 @@ def a_little(sentence: int) -> Callable[..., Tensor]:
     return leaky
 
 
+def never(token: int) -> Callable[..., Tensor]:
+    """A model that leaks a little, and never says this token."""
+    return lambda *given: a_little(0)(*given).index_fill(-1, torch.tensor([token]), -torch.inf)
+
+
+def less_in_training(source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:
+    logits = OURS(source, source_mask, target)
+    return logits + (0.1 if torch.is_grad_enabled() else 1.0) * F.pad(target[:, 1:], (0, 1))[..., None]
+
+
 OURS, CHANCE = model(), random.Random(1)
 NEXT = [(position, position + 1) for position in range(LENGTH - 1)]
 
@@ -104,6 +115,7 @@ NEXT = [(position, position + 1) for position in range(LENGTH - 1)]
         (Called(OURS, one_head), LATER, BOTH),
         (Called(OURS, a_little(0)), NEXT, BOTH),
         (Called(OURS, a_little(1)), NEXT, BOTH),
+        (Called(OURS, never(0)), NEXT, BOTH),
     ],
 )
 def test_a_planted_leak_is_found_in_its_mode(leaky: Any, found: Any, where: tuple[str, ...]) -> None:
@@ -111,6 +123,13 @@ def test_a_planted_leak_is_found_in_its_mode(leaky: Any, found: Any, where: tupl
     assert pairs(report) == found and {leak.modes for leak in report.leaks} == {where}
     told = "it leaks: 7 positions depend on what must be hidden"
     assert str(report).startswith(f"{told}{', in training mode only' * (where == BOTH[1:])}\n")
+
+
+def test_a_leak_is_as_large_as_in_the_mode_that_shows_most() -> None:
+    with torch.no_grad():
+        evaluated = find_leak(less_in_training)
+    amounts = [leak.amount for leak in find_leak(Called(OURS, less_in_training)).leaks]
+    assert amounts == pytest.approx([leak.amount for leak in evaluated.leaks], rel=1e-4)
 
 
 def test_a_leak_that_comes_by_chance() -> None:
@@ -132,12 +151,13 @@ def test_a_norm_over_the_batch_is_not_changed_by_the_search() -> None:
     assert torch.equal(norm.running_mean, torch.zeros(LENGTH))
 
 
-def test_a_look_at_whether_the_end_is_near() -> None:
-    """Found only because tokens are replaced by the end token too."""
+@pytest.mark.parametrize("special", ["end_id", "pad_id"])
+def test_a_look_at_whether_the_end_is_near(special: str) -> None:
+    """Found only because tokens are replaced by the end token and by padding too."""
 
     class Leaky(Transformer):
         def forward(self, source: Tensor, source_mask: Tensor, target: Tensor) -> Tensor:  # type: ignore
-            near = (target[:, 1:] == self.config.end_id).float()
+            near = (target[:, 1:] == getattr(self.config, special)).float()
             return super().forward(source, source_mask, target) + F.pad(near, (0, 1))[:, :, None]
 
     leaky = Leaky(small_model(vocabulary=500).config)
@@ -169,13 +189,16 @@ def test_errors_say_what_to_give(model: Any, settings: dict[str, Any], message: 
 # The command
 
 
-def test_the_command_says_that_nothing_leaks(pellucid: Command) -> None:
+def test_the_command_says_that_nothing_leaks(pellucid: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     outcome = pellucid("leak", "demo", "--device", "cpu", "--sentence", "How are you", "--to", "hi")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0] == "How are you" and lines[1].startswith("0:<s>  1:आप  2:कैसे  3:हैं")
     assert lines[2].startswith("nothing leaks")
     assert "  training mode: " in outcome.out and max(map(len, lines)) <= 80
+    monkeypatch.setattr(leak, "TOKENS", 2)
+    short = pellucid("leak", "demo", "--device", "cpu", "--sentence", "How are you", "--to", "hi").out
+    assert short.splitlines()[1] == "0:<s>  1:आप", "a long translation is cut"
 
 
 def test_the_command_fails_when_something_leaks(pellucid: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pellucid
 from pellucid.errors import PellucidError
 from pellucid.explanation import Explanation
 from pellucid.reading.beam_path import LOST, BeamPath, BeamStep, Candidate
-from pellucid.reading.stepwise import largest_gap
+from pellucid.reading.stepwise import Gap, Stepwise, TokenStep, largest_gap
 
 
 def explained(seed: int = 3) -> Explanation:
@@ -174,6 +174,13 @@ def test_a_number_that_differs_is_found_and_named(
         assert wrong == [] and steps.encoder.difference == pytest.approx(0.5, abs=1e-5)
     else:
         assert wrong[0] == step and ("values" in name or wrong == [step])
+
+
+@pytest.mark.parametrize("where", range(5))
+def test_the_largest_difference_is_of_any_step_and_way(where: int) -> None:
+    encoder, *gaps = (Gap(float(place == where), str(place)) for place in range(5))
+    steps = Stepwise([TokenStep("a", *gaps[:2]), TokenStep("b", *gaps[2:])], encoder)
+    assert (steps.largest_difference, steps.where) == (1.0, str(where))
 
 
 def test_minus_infinity_equals_itself_alone() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from tiny import translator
 
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
+from pellucid.reading.against import Difference
 from pellucid.seeing.trace import trace
 
 
@@ -45,6 +47,10 @@ def test_the_steps_are_the_softmax_of_the_unwatched_model(hindi: Explanation) ->
     assert -sum(step.loss for step in hindi.steps) == pytest.approx(score.total, abs=1e-4)
     assert hindi.translation.score == pytest.approx(score.total / len(target), abs=1e-5)
     assert hindi.translation.text == "आप कैसे हैं ?" and hindi.to == "hi"
+    without_penalty = replace(tiny.config.translation, length_penalty=0.0)
+    tiny.config = replace(tiny.config, translation=without_penalty)
+    again = tiny.explain("How are you ?", to="hi", target="आप कैसे हैं ?")
+    assert again.translation.score == pytest.approx(score.total, abs=1e-5)
 
 
 def test_what_is_explained_is_what_is_served_and_the_difference_is_stated() -> None:
@@ -141,6 +147,8 @@ def test_the_same_target_by_another_model(spanish: Explanation) -> None:
     assert difference.parts_at is None
     assert difference.verdict.startswith("The two targets are the same. As a whole ")
     assert difference.log_ratio and spanish.against(spanish).log_ratio == 0
+    doubtful = replace(spanish, steps=[replace(step, loss=step.loss + 8) for step in spanish.steps])
+    assert Difference(spanish, doubtful, []).verdict.endswith("A is e^40.0 times as probable as B.")
 
 
 @pytest.mark.parametrize("text,to", [("How are you ?", "es"), ("I like cats", "hi")])

@@ -300,6 +300,7 @@ def test_gradients_pass_through_an_edit_and_need_the_graph_of_this_pass() -> Non
         number = log_p(model)
     found = gradients(number, here)[f"{FIRST}.values"]
     assert found.isfinite().all() and found.any()
+    assert torch.equal(gradients(number, here)[f"{FIRST}.values"], found), "they can be asked for again"
     plain = traced(model)
     with pytest.raises(UsageError, match="the trace has no autograd graph: make it with trace"):
         gradients(number, plain)

@@ -109,6 +109,8 @@ def test_labels() -> None:
     for name, words in (("decoder.layers.1", ["t2", "t5", "t8"]), ("encoder.layers.0", cross.labels("M"))):
         own = seen[f"{name}.self_attention.scores"]
         assert own.labels("M") == own.labels("L") == words
+    one = Record("decoder.output", "BLD", torch.zeros(1, 1, 2), {"L": [["a", "b"]]})
+    assert one.labels("L") == ["0"], "tokens of more positions than it has"
     seen = traced(model)
     assert seen["decoder.layers.0.cross_attention.weights"].labels("M", sentence=1) == ["9", "3", "0", "0"]
 
@@ -262,6 +264,7 @@ def test_names_that_a_trace_does_not_hold() -> None:
     }.items():
         with pytest.raises(UnknownTensor, match=message) as unknown:
             seen[name]
+        assert len(str(unknown.value).partition("Nearest: ")[2].split(", ")) == 3 or "glob" in message
         assert isinstance(unknown.value, UsageError)  # which the command line shows as a sentence
         assert isinstance(unknown.value, KeyError)  # as of any mapping, so that get and `in` work
     assert "weights" not in seen and seen.get("weights") is None
@@ -319,3 +322,4 @@ def test_a_number_that_overflows_is_found_at_its_word_and_in_its_pass() -> None:
         run(model)
     assert found.first == "encoder.token_embeddings" and found.parameters == []
     assert found.what == "inf at B 1, L 0 (s9), D 0; 8 of its 64 values are not finite"
+    assert found.last == "decoder.probabilities", "of the pass before"

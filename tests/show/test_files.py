@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from argparse import Namespace
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ import pellucid as package
 from pellucid import demo
 from pellucid import explanation as explanation_module
 from pellucid.cli.command import main
+from pellucid.cli.explain import _beside
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import UnknownTensor
@@ -134,7 +136,7 @@ def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> No
     title, heads = picture(spanish, "decoder.layers.1.cross_attention")
     assert np.array_equal([head.grid for head in heads], weights)
     assert title.startswith("decoder.layers.1.cross_attention.weights\n1 × 2 × 5 × 5 (BHLM)")
-    assert [head.title for head in heads] == ["head 0", "head 1"]
+    assert [(head.title, head.most) for head in heads] == [("head 0", 1.0), ("head 1", 1.0)]
     assert picture(spanish, "encoder")[0].startswith("encoder.output")
     logits = spanish.trace["decoder.logits"].tensor[0].numpy()
     best = sorted({int(word) for row in logits for word in np.argsort(-row)[:4]})
@@ -205,3 +207,6 @@ def test_a_model_beside_stands_in_the_page_by_its_last_folder(pellucid: Command,
     assert pellucid(*given, "--beside", tmp_path / "runs" / "step-1").code == 0
     page = (tmp_path / "a.html").read_text("utf-8")
     assert '"name":"step-1"' in page.replace('"name": ', '"name":') and str(tmp_path) not in page
+    asked = Namespace(model="demo", beside="demo", device="cpu", text="I like cats", to="es")
+    given = package.load("demo").explain("I like cats", to="es", target="Me gustan los perros")
+    assert _beside(asked, given)["beside"].translation.text == "Me gustan los perros"

@@ -21,7 +21,7 @@ from pellucid.reading.beam_path import LOST
 from pellucid.seeing.records import Record
 from pellucid.seeing.viewed import html, lines, page
 from pellucid.show import registered
-from pellucid.show.columns import paragraph
+from pellucid.show.columns import digits, paragraph, short_share
 from pellucid.show.reading_text import more_parts, tensor_parts
 from pellucid.show.tables import Cell, Table, html_text, text_lines
 
@@ -236,6 +236,19 @@ def test_what_cannot_be_shown_yet_says_what_to_import(show: Any, kind: str) -> N
     assert with_views is registered or type(package.attention(scores=[[1]])) in show.registry
 
 
+def test_how_a_number_is_written() -> None:
+    assert [digits(number) for number in (7e-5, 5e-5, -4.9e-5)] == ["0.0001", "0.0001", "-4.9e-05"]
+    shares = [short_share(share) for share in (0.004, 0.96, 0.9949, 0.995, 1.0, math.nan)]
+    assert shares == [".00", ".96", ".99", "1.0", "1.0", "?"]
+
+
+def test_given_and_found_targets_are_called_so(spanish: Explanation) -> None:
+    found = translator().explain("I like cats", to="es")
+    ours, theirs = spanish.against(found).lines(200)[:2]
+    assert ours.startswith("A: Me gustan los gatos (log-prob") and ours.endswith(", given)")
+    assert theirs.endswith(", found by the search)")
+
+
 # The two writers
 
 
@@ -249,7 +262,8 @@ def test_lines_of_text_fit_in_cells() -> None:
 
 def test_one_table_in_text_and_in_html() -> None:
     table = Table(["", "a", "b"], [["one", Cell(".50", 0.5), "<b>"], ["two", Cell("−∞", 0.0), "x"]])
-    assert text_lines([table], 40) == ["       a     b", "one  .50▒  <b>", "two   −∞╱    x"]
+    for width in (40, 14):
+        assert text_lines([table], width) == ["       a     b", "one  .50▒  <b>", "two   −∞╱    x"]
     narrow = "       a|one  .50▒|two   −∞╱||       b|one  <b>|two    x"
     assert text_lines([table], 12) == narrow.split("|")
     seen, text = read_html(html_text([table]))

@@ -31,6 +31,7 @@ def test_moses_lowercase_reproduces_the_published_references(part: str, language
         ("Nr. 5 lebt", "de", "nr . 5 lebt"),
         ("L'Ami de M. Dupont", "fr", "l&apos; ami de m. dupont"),
         ("L'Ami de M. Dupont", None, "l &apos;ami de m. dupont"),  # by the rules of English
+        ('Sie ruft "Ja."', "de", "sie ruft &quot; ja &quot; ."),  # at the end of a line
     ],
 )
 def test_moses_lowercase_is_moses_of_lower_case(text: str, language: str | None, prepared: str) -> None:

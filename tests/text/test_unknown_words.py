@@ -24,6 +24,10 @@ def test_translate_goes_on_and_says_which_word_was_unknown(pellucid: Command) ->
         "pellucid: warning: standard input:3, 4: the model has no word 'catts'. Near it: cats, cat, "
     )
     assert "chats" not in outcome.err, "the sentence is English"
+    for count, numbers in ((10, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10: "), (11, "7, 8, 9, 10 and 1 more: ")):
+        told = pellucid("translate", "demo", "--to", "es", "--beam", "1", stdin=b"catts\n" * count).err
+        assert f"{numbers}the model has no word 'catts'." in told
+    assert pellucid("explain", "demo", "Berlin", "--to", "es").code == 0, "a word of both languages"
 
 
 @pytest.mark.parametrize(

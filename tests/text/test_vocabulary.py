@@ -12,7 +12,7 @@ from sentencepiece import SentencePieceNormalizer, SentencePieceTrainer
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.text.renumbered import Renumbered, kind_of
-from pellucid.text.vocabulary import Vocabulary, load_vocabulary
+from pellucid.text.vocabulary import Vocabulary, load_vocabulary, source_language
 from pellucid.text.vocabulary_training import train_vocabulary
 
 SOURCES = [
@@ -88,11 +88,14 @@ def test_the_target_language_goes_first_where_there_are_several() -> None:
     assert vocabulary.source_tokens(spanish)[0] == ">>es<<"
     assert hindi[1:] == spanish[1:]
     assert vocabulary.decode_target(hindi, to="hi") == "the dog"
+    target = learn(DataConfig(languages=THREE), joint=False, size=30).target
+    assert target.piece_to_id(">>hi<<") == target.piece_to_id("no piece"), "only a source has a tag"
+    assert [source_language((*THREE, ("fr", "es")), to) for to in ("hi", "en", "es")] == ["en", "fr", None]
 
 
 def test_a_tag_in_the_text_chooses_the_language_once() -> None:
     vocabulary = learn(DataConfig(languages=THREE))
-    assert vocabulary.direction(">>es<<the dog") == ("the dog", "es")
+    assert vocabulary.direction(" >>es<<the dog") == ("the dog", "es")
     assert vocabulary.direction(">>es<< the dog", to="es") == ("the dog", "es")
     assert vocabulary.direction(">>es<< >>es<< the dog") == (">>es<< the dog", "es")
     assert vocabulary.direction(">>es<< the dog", to="hi") == (">>es<< the dog", "hi")
@@ -233,6 +236,11 @@ def test_a_damaged_vocabulary_is_our_error(tmp_path: Path) -> None:
     path.write_bytes(whole)
     with pytest.raises(PellucidError, match="source size = 50, but the model was made with 51: another"):
         loaded(tmp_path, Config(model=ModelConfig(vocabulary=51)))
+    path.unlink()
+    learn(joint=False, size=30).save(tmp_path)
+    wrong = f"{tmp_path / 'vocabulary.target.model'}: target size = 30, but the model was made with 31"
+    with pytest.raises(PellucidError, match=re.escape(wrong)):
+        loaded(tmp_path, Config(model=ModelConfig(vocabulary=30, target_vocabulary=31)))
 
 
 def test_each_side_is_prepared_by_its_own_language_and_a_word_is_one_token() -> None:
@@ -249,4 +257,5 @@ def test_each_side_is_prepared_by_its_own_language_and_a_word_is_one_token() -> 
     assert vocabulary.target_tokens(ids) == ["the", "friend", ",", "is", "there", ".", "</s>"]
     assert vocabulary.decode_target(ids, to="en") == "the friend, is there."
     assert vocabulary.target_tokens(vocabulary.encode_target("l'ami", to="fr")) == ["l'", "ami", "</s>"]
+    assert vocabulary.decode_target(vocabulary.encode_target("l'ami", to="fr"), to="fr") == "l'ami"
     assert vocabulary.source_tokens(vocabulary.encode_source("the dog's", to="fr"))[2] == "dog's"
