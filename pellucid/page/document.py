@@ -26,7 +26,6 @@ def page(shown: Sequence[Shown]) -> str:
         source=escape(visible(translation.source)),
         translation=escape(visible(translation.text)),
         language=f" lang={to}" if to.isalnum() and to.isascii() else "",
-        layers=f"{config.encoder_layers} + {config.decoder_layers}",
         loss=_number(sum(step.loss for step in reading.steps)),
         steps="".join(_step(place, step) for place, step in enumerate(reading.steps, start=1)),
         columns="".join(f"<th scope=col>{_word(token)}" for token in reading.source_tokens),

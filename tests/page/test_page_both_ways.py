@@ -90,8 +90,8 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
     word = opened.page.evaluate(f"current.run.steps[{t - 1}].predicted")
     assert word == hindi.translator.vocabulary.target.id_to_piece(best).removeprefix("▁")
     assert f"{word} out." in opened.text("#moment")
-    opened.until_there("#moment .equality")
-    told = opened.text("#moment .equality")
+    opened.until_there("#both-ways .equality")
+    told = opened.text("#both-ways .equality")
     assert re.match(r"Step by step differs from all at once, by up to \d+\.\d\d \(decoder\.\S+\): ", told)
     opened.until_there("#both-ways h2")
     assert word in cells(opened, "#both-ways tbody tr")[4][1 if cached else 2]

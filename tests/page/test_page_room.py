@@ -31,6 +31,19 @@ SPOILT = """() => {
     .filter(([box]) => box.bottom > parts[at + 1].getBoundingClientRect().top + 1).map(([, name]) => name));
   return [wide, over];
 }"""
+# What overlaps in the drawing: words and numbers of its tokens, blocks, a block's name and who looks at whom.
+OVERLAPPING = """() => {
+  const boxes = (selector) => [...document.querySelectorAll(`.model ${selector}`)]
+    .filter((each) => getComputedStyle(each).visibility === "visible")
+    .map((each) => [each.getBoundingClientRect(), each.textContent || each.getAttribute("class")]);
+  const meet = ([one], [other]) => one.left < other.right - 1 && other.left < one.right - 1 &&
+    one.top < other.bottom - 1 && other.top < one.bottom - 1;
+  const among = (all) => all.flatMap((one, at) =>
+    all.slice(at + 1).filter((other) => meet(one, other)).map((other) => [one[1], other[1]]));
+  const [names, arcs] = [boxes(".self_attention .block span"), boxes(".looks")];
+  return [...among(boxes(":is(.token bdi, .probability)")), ...among(boxes(":is(.block, .add)")),
+    ...names.flatMap((name) => arcs.filter((arc) => meet(name, arc)).map(() => name[1]))];
+}"""
 MIDDLES = """[".stream.lit", ".target .token.lit"].map((selector) => {
   const { left, right } = document.querySelector(selector).getBoundingClientRect();
   return (left + right) / 2;
@@ -134,12 +147,44 @@ def test_a_tablet_shows_every_token_whole(open_demo: OpenPage) -> None:
         assert opened.page.evaluate(CUT) == []
 
 
+SENTENCES = [
+    "I want to learn.",
+    "The boat is near the bank of the river and I like it.",
+    "I want to learn and you want to eat the apple.",
+    "I want to learn and you want to eat the apple and the boat is near the bank of the river.",
+]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1440, 900)])
+def test_up_to_twenty_words_lie_flat_and_hide_nothing(open_demo: OpenPage, width: int, height: int) -> None:
+    opened = open_demo("", width, height)
+    for text in SENTENCES:
+        for address in ("&step=1", "&position=1", "&position=1&mask=off"):
+            opened.go(f"#?text={text}&to=es{address}")
+            assert opened.page.locator(".turned").count() == 0
+            assert opened.page.evaluate(CUT) == [] and opened.page.evaluate(OVERLAPPING) == [], opened.address
+            assert opened.outside("#drawing .token", "#drawing .block", "#drawing .add") == [], opened.address
+    opened.go("#?open=own")
+    opened.page.reload()
+    opened.settle()
+    opened.click("#open-own")
+    assert opened.page.locator(".turned").count() == 0 and opened.page.evaluate(CUT) == [], (
+        "measured when it is seen"
+    )
+
+
+def test_more_words_are_written_upwards(open_page: OpenPage) -> None:
+    given = translator().explain("How are you ? " * 6, to="hi", target="आप कैसे हैं ? " * 6)
+    opened = open_page(of=given)
+    assert opened.page.locator(".stack.turned").count() > 0 and opened.page.evaluate(OVERLAPPING) == []
+
+
 def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(open_page: OpenPage) -> None:
     cut = translator(kind="unigram")
     given = cut.explain("le chat est sur le tapis", to="en", target="The cat sat on the mat")
     assert len(given.source_tokens) > 16 and len(given.target_tokens) > 16
     opened = open_page("#?position=1", of=given)
-    assert opened.page.locator(".expected.turned").count() == 1
+    assert opened.page.locator(".stack.by-turns").count() == 2
     assert all(are_seen(opened, ".said .probability"))
     shares = opened.page.locator(".memory-tokens li .share").all_text_contents()
     listed = opened.texts(".memory-tokens li:visible .share")

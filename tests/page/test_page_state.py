@@ -12,6 +12,7 @@ from pellucid.reading.reading import read
 pytestmark = pytest.mark.browser
 
 SELF = "decoder.layers.0.self_attention"
+CROSS = "decoder.layers.1.cross_attention"
 
 
 @pytest.fixture(scope="module")
@@ -126,3 +127,31 @@ def test_what_could_not_be_drawn_is_told_and_tried_again(open_page: OpenPage) ->
     assert opened.page.evaluate(fail) == ["no numbers", 2]
     assert opened.complaints == ["no numbers"]
     opened.complaints.clear()
+
+
+def test_a_position_is_one_of_the_run_that_is_shown(open_demo: OpenPage) -> None:
+    """A longer sentence while a block is open, and back from a long sentence to a short one."""
+    opened = open_demo()
+    opened.click(f"#drawing [data-block='{CROSS}']")
+    opened.translate("The boat is near the bank.", "es")
+    opened.click("step-5")
+    assert "step=6" in opened.address and "Step 6 of writing" in opened.text("#stage")
+    opened.click("step-8")
+    opened.click("way-model")
+    assert opened.page.locator("#drawing .said.lit").get_attribute("data-position") == "8"
+    opened.go("#?text=The boat is near the bank.&to=es&step=9")
+    opened.click(".example")
+    opened.page.go_back()
+    opened.settle()
+    assert "step=9" in opened.address and opened.page.locator("#drawing .said").count() == 9
+
+
+def test_the_headline_says_what_the_step_says(open_demo: OpenPage) -> None:
+    """Without the mask: at step 1 no later word exists, so that nothing can change."""
+    opened = open_demo("#?step=1&mask=off")
+    word = opened.page.locator("h1 .target-word").first
+    assert word.get_attribute("data-probability") == "0.96" and "now" not in word.get_attribute("aria-label")
+    assert opened.text(".next .best li").startswith(word.inner_text())
+    opened.go("#?position=1&mask=off")
+    now = opened.text(".next .best .chip")
+    assert opened.page.locator("h1 .target-word").first.get_attribute("data-probability") == f"now {now}"

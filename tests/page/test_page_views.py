@@ -124,7 +124,10 @@ def test_switches_keep_the_chosen_step_and_before_stands_beside_after(
     opened = open_page("#?step=2")
     opened.click("#unfold")
     opened.click("switch-causal")
-    assert opened.address == "#?step=2&mask=off" and "no later word" in opened.text("#effect")
+    assert opened.address == "#?position=2&mask=off", "all at once, where there are later words"
+    assert "training would leak" in opened.text("#effect")
+    opened.go("#?step=2&mask=off")
+    assert "no later word" in opened.text("#effect")
     opened.click("see-leak")
     assert "training would leak" in opened.text("#effect")
     opened.go(f"#{CROSS}.weights")
@@ -201,10 +204,10 @@ def test_a_step_hides_what_comes_later_and_equals_all_at_once(open_page: OpenPag
     for address, rows in (("#?step=2", "one new row"), ("#?step=2&cache=off", "all 2 rows again")):
         opened.go(address)
         assert [said.is_visible() for said in opened.page.locator(".said").all()] == [True] * 2 + [False] * 3
-        opened.until_there("#moment .equality")
+        opened.until_there("#both-ways .equality")
         told = opened.text("#moment")
         assert rows in told and "computed once, at step 1" in told
-        difference = re.search(r"largest difference (\S+)\.", told)
+        difference = re.search(r"largest difference (\S+)\.", opened.text("#both-ways .equality"))
         assert difference is not None and float(difference[1]) < 1e-5
 
 

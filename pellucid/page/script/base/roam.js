@@ -32,7 +32,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 const nearestButton = (from, buttons, [right, down]) => {
   const start = from.getBoundingClientRect();
   const farness = (button) => {
-    const box = button.getBoundingClientRect();
+    const box = (button.closest("[data-whole]") ?? button).getBoundingClientRect(); // it stands for the place around it
     const x = box.left + box.right - start.left - start.right; // twice the way from middle to middle
     const y = box.top + box.bottom - start.top - start.bottom;
     const gaps = right

@@ -3,9 +3,11 @@
 import { button, choiceButton, element, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
+import { meaningOf } from "../base/tokens.js";
 import { cannotSwitch, isSwitched } from "../runs/switches.js";
 import { NO_SENTENCE, setState, state } from "../view/state.js";
 import { runInTime, runSwitched } from "../view/view.js";
+import { compare } from "./panel.js";
 import { stepsTable } from "./sentence.js";
 
 /** The run that is shown beside the present one, or null. */
@@ -31,7 +33,7 @@ export const choiceOfRuns = () => {
     chosen: state.run === at,
     choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
   }));
-  const sideBySide = () => setState({ beside: isBeside ? "" : "other", ...NO_SENTENCE });
+  const sideBySide = () => compare(isBeside ? "" : "other", NO_SENTENCE);
   const back = () => setState(NO_SENTENCE);
   return [
     element("span.label", isOwn ? "Your sentence, computed by:" : "Two explanations:"),
@@ -43,6 +45,12 @@ export const choiceOfRuns = () => {
 
 const runName = (at) => page.runs[at].name || ["the first", "the other"][at] || `number ${at + 1}`;
 
+/** An expected word; struck out, with the more probable one, where the model would say another. */
+const saidInstead = ({ expected, predicted }) => {
+  if (predicted !== expected) return [element("del", words(expected)), " ", words(predicted), " "];
+  return meaningOf(expected) ? null : [words(expected), " "];
+};
+
 /** The words and probabilities of both runs, word by word; null if there is only one run. */
 export const besideCards = (run, beside) => {
   if (!beside) return null;
@@ -51,10 +59,10 @@ export const besideCards = (run, beside) => {
   const card = (shown, at) => {
     const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(shown.switches);
     const reason = isLeft && cannotSwitch(shown, state.switches);
-    return element("section.beside-card", { "aria-label": titles[at] }, [
+    return element("section.beside-card", { "aria-label": titles[at], tabindex: 0 }, [
       element("h3", titles[at]),
       reason && element("p.note", `without the switch: ${reason}`),
-      element("p.beside-sentence", words(shown.translation)),
+      element("p.beside-sentence", shown.steps.map(saidInstead)),
       stepsTable(shown, null),
     ]);
   };

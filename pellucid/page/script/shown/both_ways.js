@@ -2,15 +2,15 @@
 // one row and looks at the keys and values remembered; without, it computes all rows so far again.
 
 import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
-import { fourDecimals } from "../base/numbers.js";
-import { mostProbable } from "../runs/runs.js";
-import { stepsOfDecoding } from "../runs/stepping.js";
+import { fourDecimals, inExponents } from "../base/numbers.js";
+import { mostProbable, wholeOf } from "../runs/runs.js";
+import { comparedInTime, stepsOfDecoding } from "../runs/stepping.js";
 import { state } from "../view/state.js";
 
 /** The present step in both ways, as a table: rows computed, what is remembered, and the next words. */
-export const waysSideBySide = (run) => {
+export const waysSideBySide = async (run) => {
   if (state.mode !== "step" || !run.computes) return null;
-  const t = state.position + 1;
+  const [t, isCached] = [state.position + 1, state.cached];
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;
   const source = `${rows(run.source.length)}, computed ${t === 1 ? "now, once" : "once, at step 1"}`;
   const counts = [
@@ -31,5 +31,17 @@ export const waysSideBySide = (run) => {
     rows: [...counts, ...nextWords].map(([says, ...ways]) => [rowHead(says), ways.map((way) => element("td", way))]),
   });
   const region = { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" };
-  return [element("h2", `Step ${t}, with a cache and without`), element("div.wide-table", region, table)];
+  return [
+    element("h2", `Step ${t}, with a cache and without`),
+    element("p.equality", await equalityOf(run, isCached)),
+    element("div.wide-table", region, table),
+  ];
+};
+
+/** The sentence that step by step and all at once give the same, with the largest difference of any number. */
+const equalityOf = async (run, cached) => {
+  const { difference, where } = await comparedInTime(wholeOf(run), cached);
+  if (difference > 1e-3)
+    return `Step by step differs from all at once, by up to ${difference.toFixed(2)} (${where}): a step cannot see later words.`;
+  return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;
 };

@@ -42,7 +42,6 @@ export const modelOf = async (run) => {
   ]);
   const looks = isCompact ? {} : await weightsToDraw(run);
   model.appear = () => {
-    fitTokens(model);
     roam(model);
     lightDrawing({ model, run, shares, looks });
   };
@@ -95,24 +94,7 @@ const blockButton = (block, kind) => openingButton(block, `block ${kind}`, eleme
 
 /** A row of tokens, each above or below the line of its vector. */
 const tokenRow = (side, says, tokens) =>
-  element(
-    "div.token-row",
-    { class: side, role: "group", "aria-label": says, "--count": tokens.length, "data-many": tokens.length > 24 },
-    tokens,
-  );
-
-const SMALLEST = 0.66; // of a token's size, to which a row is made smaller for its longest token
-
-/** Make a row of tokens fit if a token is wider than its place: smaller, or written upwards. */
-const fitTokens = (model) => {
-  for (const row of model.querySelectorAll(".token-row")) {
-    const room = row.clientWidth / row.children.length - 8; // less the edge of a button
-    const widths = [...row.querySelectorAll("bdi")].map((text) => text.scrollWidth);
-    const fit = Math.min(1, room / Math.max(1, ...widths));
-    row.classList.toggle("turned", fit < SMALLEST);
-    if (fit < 1) row.style.setProperty("--fit", Math.max(SMALLEST, fit).toFixed(3));
-  }
-};
+  element("div.token-row", { class: side, role: "group", "aria-label": says }, tokens);
 
 const targetToken = (text, place) =>
   element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));
@@ -140,7 +122,7 @@ const memoryBand = (run, memory) => {
     const vector = { rows: 1, columns, at: (_, column) => at(row, column) };
     return stripPicture(vector, most, `the vector of ${tokenName(text)}: ${columns} numbers`);
   };
-  return element("div.memory", { title: "a vector for each source token, made once" }, [
+  return element("div.memory", { "data-whole": "", title: "a vector for each source token, made once" }, [
     blockButton("encoder.output", "memory-name"),
     element("ol.memory-tokens", [
       run.source.map((text, place) =>

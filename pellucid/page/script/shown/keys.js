@@ -52,7 +52,7 @@ export const focusLevel = (left) => {
   const inStage = (selector) => [...stage.querySelectorAll(selector)].find((place) => place.offsetParent !== null);
   const isLayer = state.block === layerOf(state.block);
   const place = !state.block
-    ? keyed(found("drawing"), "block", left)
+    ? (keyed(found("drawing"), "block", left) ?? found("drawing").querySelector("[tabindex='0']"))
     : isLayer
       ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
       : inStage('.stage-bar [aria-current="step"]');

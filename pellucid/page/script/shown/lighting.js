@@ -3,27 +3,33 @@
 import { chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { isReached, state } from "../view/state.js";
+import { fitTokens } from "./fitting.js";
 import { lightStrands } from "./strands.js";
 
-// What is lit: where each position of the headline looked, the drawing of a run, and a position.
-const lit = { headline: [], drawing: null, position: 0 };
+// What is lit: the headline of a run and where its positions looked; a drawing, which may still be that of a run before;
+// the position of the view, and the one that a pointer is on.
+const lit = { run: null, headline: [], drawing: null, shown: 0, position: 0 };
 
-/** Where each position of the headline looked. */
-export const lightHeadline = (shares) => {
-  lit.headline = shares;
-  lightPosition(state.position);
+/** Light up the headline of a run: where each position looked, and the position of the view. */
+export const lightHeadline = (run, headline, position) => {
+  Object.assign(lit, { run, headline, shown: position });
+  lightPosition(position);
 };
 
 /** The drawing that is to be lit up: {model, run, shares: where each of its positions looked, looks}. */
 export const lightDrawing = (drawing) => {
   lit.drawing = drawing;
-  lightPosition(state.position);
+  lightAgain();
   watchSize.disconnect();
   watchSize.observe(drawing.model);
 };
 
-// Whatever depends on measures is drawn again when the layout changes: another window size, or paper.
-const lightAgain = () => lightPosition(lit.position);
+// Whatever depends on measures is drawn again when the layout changes: another window size, or paper; or when a drawing
+// is seen that was hidden.
+const lightAgain = () => {
+  if (lit.drawing?.model.checkVisibility()) fitTokens(lit.drawing.model);
+  lightPosition(lit.position);
+};
 const watchSize = new ResizeObserver(lightAgain);
 addEventListener("resize", lightAgain);
 matchMedia("print").addEventListener("change", lightAgain);
@@ -31,13 +37,13 @@ matchMedia("print").addEventListener("change", lightAgain);
 /** Light a position up while a pointer or the focus is on an element. */
 export const glancing = (position) => {
   const glance = () => isReached(position) && lightPosition(position);
-  const leave = () => lightPosition(state.position);
+  const leave = () => lightPosition(lit.shown);
   return { mouseenter: glance, focus: glance, mouseleave: leave, blur: leave };
 };
 
 const lightPosition = (position) => {
   lit.position = position;
-  const drawing = lit.drawing?.model.isConnected ? lit.drawing : null;
+  const drawing = lit.drawing?.run === lit.run ? lit.drawing : null; // positions are those of one run
   lightTokens(found("sentence"), lit.headline, position);
   drawArcs(position);
   if (!drawing) return;

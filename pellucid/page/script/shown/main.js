@@ -46,7 +46,7 @@ const showView = async (focus = null) => {
     replaceState(withinRuns(state, runs));
     if (!state.fault) writeAddress();
     tellFault(state.fault);
-    await drawView(runs);
+    await drawView(runs, isWanted);
     if (!isWanted()) return;
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
@@ -73,7 +73,8 @@ const runsOfView = async () => {
   const reason = isSwitched(state.switches) ? cannotSwitch(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
   const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
-  return { base, whole, run, before, reason, beside: await besideOf(before), heads: run.config.heads };
+  const [beside, shares] = [await besideOf(before), await alignmentOf(run)];
+  return { base, whole, run, before, reason, beside, shares, heads: run.config.heads };
 };
 
 const drawnFor = new Map();
@@ -96,7 +97,7 @@ const drawFor = (name, facts, draw) => {
 /** Fill the place with this id by `make`, if its facts have changed. */
 const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), make()));
 
-const drawView = async ({ base, whole, run, before, beside, reason }) => {
+const drawView = async ({ base, whole, run, before, beside, reason, shares }, isWanted) => {
   const { block, tensor, head, position, mode, cached, switches, open, stop, beside: asked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
   document.body.classList.toggle("own-open", open === "own");
@@ -106,12 +107,12 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   found("looked").hidden = run !== page.runs[0];
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   holdBehind(block !== "" && open !== "own");
-  const shares = await alignmentOf(whole);
-  await fillFor("sentence", [whole, base], () => headlineOf(whole, whole === base ? null : base));
-  lightHeadline(shares);
-  fillFor("given", [base], () => givenInWords(base));
+  await fillFor("sentence", [whole, run, before], () => headlineOf(whole, run, before));
+  if (!isWanted()) return;
+  lightHeadline(run, shares, position);
+  fillFor("given", [base, state.text], () => givenInWords(base, state.text));
   drawFor("typing", [whole.model], () => fitTyping(whole.model));
-  drawFor("typed", [state.text, state.to, state.target, whole.model], () => writeTyped(state));
+  if (!state.fault) drawFor("typed", [state.text, state.to, state.target, state.run], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
@@ -120,12 +121,12 @@ const drawView = async ({ base, whole, run, before, beside, reason }) => {
   drawFor("steps", [run, before, position], () =>
     fill(found("steps").querySelector(".wide-table"), stepsTable(run, before)),
   );
-  fillFor("both-ways", [whole, mode, position], () => waysSideBySide(whole));
+  fillFor("both-ways", [whole, mode, position, cached], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
-  drawFor("scrolled", [block, tensor, open === "tour"], showOpenMatrix);
+  drawFor("scrolled", [block, tensor, open === "tour" && stop], showOpenMatrix);
   await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
 };
 
@@ -137,6 +138,7 @@ const drawModel = async (run) => {
 /** Scroll to a stage that an address or the tour opens; a stage that was opened by hand stays where it is. */
 const showOpenMatrix = () => {
   if (found("stage").querySelector(".stage-plates").contains(document.activeElement)) return;
+  measureEdges();
   const place = state.tensor ? found("stage") : document.querySelector(".headline");
   const { top } = place.getBoundingClientRect();
   if (state.open === "tour" || (state.tensor && (top < 0 || top > innerHeight / 2))) place.scrollIntoView();
@@ -177,10 +179,11 @@ const EDGES = {
   "--masthead": document.querySelector(".masthead"),
   "--dock": found("dock"),
 };
-const edgesChanged = new ResizeObserver(() => {
+const measureEdges = () => {
   for (const [name, edge] of Object.entries(EDGES))
     document.documentElement.style.setProperty(name, `${edge.offsetHeight}px`);
-});
+};
+const edgesChanged = new ResizeObserver(measureEdges);
 
 const startPage = async () => {
   await openPage();
@@ -190,6 +193,7 @@ const startPage = async () => {
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
   startSwitches();
+  found("skip").addEventListener("click", () => focusLevel(null));
   found("dock").hidden = false;
   for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);
   addEventListener("popstate", showAddress);

@@ -22,12 +22,18 @@ export const startSwitches = () => {
 export const drawSwitches = (run) =>
   redraw(found("switch-rows"), Object.keys(TOGGLES).map(toggle), paddingChoice(), headChoice(run), whereChoice());
 
+/** Show another run beside the present one, or no longer; inside a part the plates show it, else what is below. */
+export const compare = async (beside, changes = {}) => {
+  await setState({ beside, ...changes });
+  if (beside && !state.block) found("beside").scrollIntoView({ block: "nearest" });
+};
+
 /** The button that shows the run before the switches beside the present one. */
-export const compareButton = () =>
-  button("Compare before and after", () => setState({ beside: state.beside === "before" ? "" : "before" }), {
-    "data-key": "effect-beside",
-    pressed: state.beside === "before",
-  });
+export const compareButton = () => {
+  const isBeside = state.beside === "before";
+  const properties = { "data-key": "effect-beside", pressed: isBeside };
+  return button("Compare before and after", () => compare(isBeside ? "" : "before"), properties);
+};
 
 /** A choice that changes the switches, or says why it cannot. */
 const option = (key, label, chosen, changes) => ({
@@ -35,8 +41,11 @@ const option = (key, label, chosen, changes) => ({
   label,
   chosen,
   reason: cannotSwitch(current.base, { ...state.switches, ...changes }),
-  choose: () => setState({ switches: { ...state.switches, ...changes } }),
+  choose: () => setState({ switches: { ...state.switches, ...changes }, ...timeFor(changes) }),
 });
+
+/** At a step no later word exists that a lifted mask could let through: all at once shows what it does. */
+const timeFor = ({ causal = true }) => (causal ? {} : { mode: "training" });
 
 export const resetSwitches = async () => {
   say("all switches as the model has them");

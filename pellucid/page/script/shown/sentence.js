@@ -1,16 +1,28 @@
 // The headline: a sentence and what it became, each word live; what is said of a translation that the reader gave; and,
 // below the drawing, each step in a table.
 
-import { button, columnHead, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
+import {
+  button,
+  chip,
+  columnHead,
+  drawn,
+  element,
+  found,
+  rowHead,
+  shareBar,
+  tableOf,
+  words,
+} from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
 import { setState, state } from "../view/state.js";
-import { ownRun } from "../view/typing.js";
+import { ownTranslation } from "../view/typing.js";
 import { glancing } from "./lighting.js";
 
-/** The headline of a run; of a switched one, `before` is the run without switches. */
-export const headlineOf = (run, before) => {
+/** The headline of a whole run, with the numbers of the run that is shown; of a switched one, `before` is the run
+ *  without switches. */
+export const headlineOf = (run, { steps }, before) => {
   const to = /^[\w-]+$/.test(run.to ?? "") ? run.to : null;
   const [source, target] = [run.text, run.translation].map(visibleText);
   found("sentence").style.setProperty("--letters", Math.max(20, [...source, ...target].length + 3));
@@ -21,7 +33,7 @@ export const headlineOf = (run, before) => {
     " ",
     element("span.arrow", { role: "img", "aria-label": "becomes" }, "→"),
     " ",
-    element("bdi.said-sentence", { lang: to }, liveWords(target, run.expected, targetWordOf(run, before))),
+    element("bdi.said-sentence", { lang: to }, liveWords(target, run.expected, targetWordOf(steps, before))),
   ];
 };
 
@@ -42,11 +54,12 @@ const liveWords = (text, tokens, live) => {
 const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
 
 /** A word of the translation, with its probability; crossed out if the model would now say another word. */
-const targetWordOf = (run, before) => (word, place) => {
-  const { probability, predicted, expected } = run.steps[place];
+const targetWordOf = (steps, before) => (word, place) => {
+  const { probability = NaN, predicted, expected } = steps[place] ?? {}; // no numbers before its step, without a mask
   const isOther = before !== null && predicted !== expected;
-  const now = tokenName(predicted);
-  const label = `${word}, position ${place + 1}, probability ${fourDecimals(probability)}`;
+  const now = isOther && tokenName(predicted);
+  const said = steps[place] ? `, probability ${fourDecimals(probability)}` : "";
+  const label = `${word}, position ${place + 1}${said}`;
   return button(word, () => setState({ position: place }), {
     class: isOther ? "target-word missed" : "target-word",
     "data-position": place,
@@ -57,12 +70,17 @@ const targetWordOf = (run, before) => (word, place) => {
   });
 };
 
-/** Where a given translation first differs from the model's own; null for the model's own. */
-export const givenInWords = async (run) => {
-  if (!run.forced) return null;
+/** How a sentence was read that was typed with other capitals; and where a given translation first differs from the
+ *  model's own. Null where there is nothing to say. */
+export const givenInWords = async (run, typed) => {
+  const read = typed !== null && typed !== run.text && ["Read as ", chip(run.text), ". "];
+  const differs = run.forced && (await differenceOf(run));
+  return read || differs ? [read, differs] : null;
+};
+
+const differenceOf = async (run) => {
   const given = "This translation was given, not found by the model";
-  // The model's own translation; null if it fails.
-  const said = run.computes ? await ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
+  const said = await ownTranslation(run);
   if (!said) return `${given}.`;
   const place = run.expected.findIndex((token, at) => token !== said.expected[at]);
   if (place < 0) return [`${given}, and the model says the same: `, words(said.translation), "."];

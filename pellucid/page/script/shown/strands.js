@@ -30,9 +30,11 @@ export const lightStrands = ({ model, looks }, position) => {
 const rising = (places, blocks, looks, lit) => {
   if (places.length === 0 || blocks.length === 0) return [];
   const upwards = places[0].top > blocks[0].top;
-  const y1 = upwards ? places[0].top : places[0].bottom;
   const y2 = upwards ? Math.min(...blocks.map((block) => block.top)) : Math.max(...blocks.map((block) => block.bottom));
-  const lines = places.map(({ part, x }) => drawn("line.stream", { class: statesOf(part), x1: x, x2: x, y1, y2 }));
+  const lines = places.map(({ part, x, top, bottom }) => {
+    const y1 = upwards ? top : bottom;
+    return drawn("line.stream", { class: statesOf(part), x1: x, x2: x, y1, y2 });
+  });
   const isDrawn = (_, at) => places.length <= MOST_LINES || at === lit;
   const attentions = blocks.filter(({ part }) => looks[part.dataset.block]);
   const within = attentions.flatMap((block) => crossings(places, block, looks[block.part.dataset.block], lit, upwards));
@@ -42,7 +44,8 @@ const rising = (places, blocks, looks, lit) => {
 /** Give a line the states of its token. */
 const statesOf = (token) => ["lit", "unsaid", "cached"].filter((state) => token.classList.contains(state)).join(" ");
 
-const FAINTEST = 0.02; // the least share that has a line
+const FAINTEST = 0.02; // the least share that has a line; of many tokens, the lit one's apart, an equal share
+const MANY = 8;
 
 /** Inside an attention, a line from each attended position to the position that asks. */
 const crossings = (places, block, weight, lit, upwards) => {
@@ -51,7 +54,7 @@ const crossings = (places, block, weight, lit, upwards) => {
   const middle = (in_ + out) / 2;
   const line = (row, column) => {
     const [asks, asked, share] = [places[row].x, places[column].x, weight.at(row, column)];
-    if (share < FAINTEST) return [];
+    if (share < (row === lit || places.length <= MANY ? FAINTEST : 1 / places.length)) return [];
     const aside = asked - 11 - share * 10; // what a position gives itself is a loop
     const [over, under] =
       row === column ? [`${aside},${in_}`, `${aside},${out}`] : [`${asked},${middle}`, `${asks},${middle}`];

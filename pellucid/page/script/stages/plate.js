@@ -64,7 +64,9 @@ const differenceOfRuns = (spec) => {
   const difference = { ...panel, at: (r, c) => apart(panel.at(r, c), other.at(r, c)) };
   const { row, column, value = 0 } = largestCell([difference]) ?? {};
   const at = [", at ", chip(rows[row]), columns[column] && [" × ", chip(columns[column])]];
-  return element("p.largest-difference", `largest difference ${fourDecimals(value)}`, value > 0 && at);
+  const inOne = numbersOf(difference).filter((each) => each === Infinity).length;
+  const forbidden = inOne > 0 && `${inOne} of the cells are −∞ in one alone; else `;
+  return element("p.largest-difference", forbidden, `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
 /** The legend of these plates: the colour scale of each matrix, in its hue. */

@@ -1,9 +1,6 @@
 // Time: all positions at once, as in training, or one step after another, as when it translates.
 
 import { button, element, say, words } from "../base/elements.js";
-import { inExponents } from "../base/numbers.js";
-import { wholeOf } from "../runs/runs.js";
-import { comparedInTime } from "../runs/stepping.js";
 import { drawAgain, setState, state } from "./state.js";
 import { current } from "./view.js";
 
@@ -42,12 +39,11 @@ export const timeControls = (run) => {
   ];
 };
 
-/** The present moment in a sentence; for a step also its difference from all positions at once, once it is computed. */
+/** The present moment in a sentence. */
 export const momentInWords = (run) => {
   if (state.mode === "training") return element("p", trainingOfMoment(state.switches));
   const sentence = element("p", stepOfMoment(run));
   say(sentence.textContent);
-  if (run.computes) equalityOf(run, state.cached).then((told) => sentence.append(" ", element("span.equality", told)));
   return sentence;
 };
 
@@ -68,14 +64,6 @@ const stepOfMoment = (run) => {
   if (!cached) return [`Step ${t}, without a cache: all ${t} rows again; `, read, source];
   const rows = `K and V of ${position} earlier row${position > 1 ? "s" : ""} are remembered.`;
   return [`Step ${t}, one new row: `, read, ` Of the target, ${t === 1 ? "nothing is remembered yet." : rows}`, source];
-};
-
-/** The sentence that step by step and all at once give the same, with the largest difference of any number. */
-const equalityOf = async (run, cached) => {
-  const { difference, where } = await comparedInTime(wholeOf(run), cached);
-  if (difference > 1e-3)
-    return `Step by step differs from all at once, by up to ${difference.toFixed(2)} (${where}): a step cannot see later words.`;
-  return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;
 };
 
 export const playOrPause = () => {

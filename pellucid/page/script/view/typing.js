@@ -5,18 +5,23 @@ import { button, element, found, redraw, say, words } from "../base/elements.js"
 import { page } from "../base/page.js";
 import { capitalised, madeOnce, visibleText } from "../base/text.js";
 import { languageName } from "../base/tokens.js";
-import { tokenise, wordsOfSide } from "../words/vocabulary.js";
+import { inKnownCase, tokenise, withWord, wordsOfSide } from "../words/vocabulary.js";
 import { explainText } from "../runs/computed.js";
 import { FIRST_TIME, setState, state } from "./state.js";
 import { playOrPause, playing } from "./time.js";
 import { current } from "./view.js";
 
 let typed = null; // a sentence that is being computed
+let isUnsent = false; // whether something was typed that was not sent
 
 /** Start the form, which is part of the page's HTML. */
 export const startTyping = () => {
   found("typing").addEventListener("submit", submitSentence);
   for (const field of typingFields()) field.addEventListener("input", whileTyping);
+  found("typing").elements.to.addEventListener("change", () => {
+    found("own-target").value = ""; // it is in the language before
+    sendAgain();
+  });
   for (const example of found("examples").querySelectorAll(".example"))
     example.addEventListener("click", () =>
       setState({ ...FIRST_TIME, text: example.textContent, to: example.dataset.to, target: null }),
@@ -26,7 +31,15 @@ export const startTyping = () => {
 
 const typingFields = () => [found("own-sentence"), found("own-target")];
 
+/** Translate what the field has, or the sentence that is shown: into another language, with another word. */
+const sendAgain = () => {
+  const [field] = typingFields();
+  if (!field.value.trim()) field.value = current.base.text;
+  field.form.requestSubmit();
+};
+
 const whileTyping = ({ target: field }) => {
+  isUnsent = true;
   if (playing) playOrPause();
   tellTyping("", field);
 };
@@ -36,14 +49,21 @@ export const fitTyping = (model) => {
   found("typing").hidden = found("why").hidden = !model.computes;
   fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
   for (const example of found("examples").querySelectorAll(".example")) example.hidden = !canRead(model, example);
-  const { kind, source } = model.vocabulary;
-  const known = kind === "word" && source ? wordsOfSide(model.vocabulary, "source") : []; // pieces are no words
+  const { kind, source, words_of } = model.vocabulary;
   const list = found("examples").querySelector(".word-list");
-  list.hidden = known.length === 0;
-  redraw(list.querySelector("summary"), `${known.length} words it knows`);
-  const shown = known.toSorted((one, other) => one.localeCompare(other)).map((word) => [words(word), " "]);
-  redraw(list.querySelector("p"), shown);
+  list.hidden = kind !== "word" || !source; // pieces are no words
+  if (!list.hidden) redraw(list.querySelector("div"), Object.keys(words_of ?? { "": [] }).map(wordsKnown(model)));
 };
+
+/** The words of a language as a paragraph after their number; without a language, all of the source side. */
+const wordsKnown =
+  ({ vocabulary }) =>
+  (language) => {
+    const known = wordsOfSide(vocabulary, "source", language || null);
+    const heading = `${language ? `${languageName(language)}, ` : ""}${known.length} words: `;
+    const shown = known.toSorted((one, other) => one.localeCompare(other)).map((word) => [words(word), " "]);
+    return element("p", element("b", heading), shown);
+  };
 
 const canRead = (model, { textContent: text, dataset: { from, to } }) => {
   try {
@@ -81,21 +101,22 @@ const tellTyping = (message, field, unknown = []) => {
 
 const OFFER = { type: "button", class: "offer" };
 
-/** Replace an unknown word with another one. */
+/** Replace an unknown word with another one, and translate. */
 const takeInstead = (field, unknown, word) => {
-  field.value = visibleText(field.value).replace(unknown, () => word);
-  tellTyping("", field);
+  field.value = withWord(visibleText(field.value), unknown, word);
   field.focus();
+  sendAgain();
 };
 
-/** Write a sentence into the fields, unless the reader is typing. */
-export const writeTyped = ({ text, to, target }) => {
+/** Write the sentence that is shown into the fields, unless the reader is typing. */
+export const writeTyped = ({ text, to, target, run }) => {
   const [field, targetField] = typingFields();
-  if (text === null || [field, targetField].includes(document.activeElement)) return;
-  field.value = text;
+  if (isUnsent && [field, targetField].includes(document.activeElement)) return;
+  isUnsent = false;
+  field.value = text ?? "";
   targetField.value = target ?? "";
   found("why").open = Boolean(target);
-  if (to) field.form.elements.to.value = to;
+  field.form.elements.to.value = to ?? page.runs[run].to;
 };
 
 /** Translate the typed text and show it; an error is shown beside its field. */
@@ -113,8 +134,9 @@ const submitSentence = async (event) => {
     const run = await ownRun(text, to, target, page.runs[state.run].model);
     if (typed !== asked) return;
     say(`${run.text} becomes ${run.translation}`);
+    isUnsent = false;
     field.value = text;
-    const time = target === null ? FIRST_TIME : { mode: "training", position: 0 };
+    const time = target === null ? FIRST_TIME : { mode: "training", position: await partingOf(run) };
     await setState({ ...time, text, to, target, row: null, column: null });
   } catch (error) {
     if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field, error.unknown);
@@ -125,11 +147,29 @@ const submitSentence = async (event) => {
 
 const ownRuns = new Map();
 
-/** The run of a model over the reader's own sentence, computed once. */
+const explainAsKnown = async (text, to, target, model) => {
+  const read = (typing, side) => (typing === null ? null : inKnownCase(typing, to, model, side));
+  return explainText(read(text, "source"), to, read(target, "target"), model);
+};
+
+/** The model's own translation of a run's sentence; null where it cannot be made. */
+export const ownTranslation = (run) =>
+  run.computes ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
+
+/** The position from which on a given translation differs from the model's own, or the first. */
+const partingOf = async (run) => {
+  const said = await ownTranslation(run);
+  return Math.max(
+    0,
+    run.expected.findIndex((token, at) => token !== said?.expected[at]),
+  );
+};
+
+/** The run of a model over the reader's own sentence, computed once; words with other capitals are read as known. */
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   return madeOnce(ownRuns, key, () => {
-    const made = explainText(text, to, target, model);
+    const made = explainAsKnown(text, to, target, model);
     made.catch(() => ownRuns.delete(key));
     return made;
   });

@@ -3,6 +3,7 @@
 import { closeMatches } from "../base/nearest.js";
 import { page } from "../base/page.js";
 import { visibleText } from "../base/text.js";
+import { languageName } from "../base/tokens.js";
 import { idsOfText, openPieces, textOfIds } from "./pieces.js";
 import { joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
 
@@ -103,6 +104,20 @@ const unknownWords = (vocabulary, sideName, text, language, ids) => {
   return [...new Set(unknown)].map((word) => ({ word, near: nearest(word).map((letters) => known.get(letters)) }));
 };
 
+/** A text in which unknown words are written as the vocabulary has them: in lower case, or with a capital. */
+export const inKnownCase = (text, to, model, side = "source") => {
+  const isSame = (word, known) => known?.toLowerCase() === word.toLowerCase();
+  const others = tokenise(text, to, model, side).unknown.filter(({ word, near }) => isSame(word, near[0]));
+  return others.reduce((written, { word, near }) => withWord(written, word, near[0]), text);
+};
+
+/** A text in which one word stands for another. */
+export const withWord = (text, word, other) => {
+  const letters = word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+  const inside = "[\\p{L}\\p{M}\\p{N}]";
+  return text.replace(new RegExp(`(?<!${inside})${letters}(?!${inside})`, "gu"), () => other);
+};
+
 /** The words of a side of a vocabulary; if languages are known, those of one language. */
 export const wordsOfSide = (vocabulary, sideName, language = null) => {
   const { pieces } = vocabulary[sideName];
@@ -121,8 +136,9 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
   const other = languages.find((language) => words.every((word) => wordsIn(language).has(word)));
   if (!other) return "";
   const ways = vocabulary.languages.filter(([source]) => source === other).map(([, target]) => target);
-  const remedy = ways.length ? `, or translate to ${ways.join(" or ")}` : "";
-  return `sentence: this is in "${other}", but to translate to "${to}" the model needs "${from}". Write it in "${from}"${remedy}.`;
+  const remedy = ways.length ? `, or translate to ${ways.map(languageName).join(" or ")}` : "";
+  const [is, asked, needed] = [other, to, from].map(languageName);
+  return `sentence: this is in ${is}, but to translate to ${asked} the model needs ${needed}. Write it in ${needed}${remedy}.`;
 };
 
 /** Throw an error for an empty sentence, one that is too long, or a word that the model does not have. */
