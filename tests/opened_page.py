@@ -131,9 +131,9 @@ class Opened:
 
     def ask(self, sentence: str, to: str | None = None, target: str | None = None) -> None:
         """Type a sentence, a target language and a translation of one's own, and press Enter."""
+        if to and to != self.page.locator("select[name=to]").input_value():
+            self.page.locator("select[name=to]").select_option(to)  # which translates what is shown
         self.page.locator("#own-sentence").fill(sentence)
-        if to:
-            self.page.locator("select[name=to]").select_option(to)
         if target is not None:
             if not self.is_seen("#own-target"):
                 self.click("#unfold-target")

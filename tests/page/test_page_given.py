@@ -67,10 +67,41 @@ def test_an_error_stands_beside_its_field_and_nothing_typed_is_lost(
         assert opened.page.locator("#own-sentence").input_value() == text
         assert opened.page.locator("#own-target").input_value() == (target or "")
     opened.page.locator("#own-sentence-error").get_by_text("cats", exact=True).click()
+    opened.until("document.querySelector('h1').textContent.startsWith('I like cats')")
     assert opened.page.locator("#own-sentence").input_value() == "I like cats"
     assert opened.text("#own-sentence-error") == ""
 
+    opened.go("#")
     opened.ask("", "hi", demo.translation.text)
     opened.until("!document.querySelector('#given').hidden")
     assert "the model says the same" in opened.text("#given")
     assert opened.text("h1").startswith("How are you")
+
+
+def test_capitals_languages_and_offers_take_effect_at_once(open_demo: OpenPage) -> None:
+    opened = open_demo()
+    opened.page.locator("select[name=to]").select_option("es")  # of the page's own sentence
+    opened.until("document.querySelector('h1').textContent.includes('Cómo')")
+    assert opened.page.locator("#own-sentence").input_value() == "How are you"
+    opened.translate("I LIKE Cats", "fr")
+    assert opened.text("h1").startswith("I like cats") and opened.text("#given") == "Read as I like cats."
+    opened.page.locator("select[name=to]").select_option("es")
+    opened.until("location.hash.endsWith('to=es')")
+    opened.settle()
+    assert opened.text("h1 .said-sentence") == "Me gustan los gatos"
+    opened.page.go_back()
+    opened.page.go_back()
+    opened.settle()
+    assert opened.page.locator("#own-sentence").input_value() == "How are you"
+    opened.go("#")
+    assert opened.page.locator("#own-sentence").input_value() == "" and opened.is_seen("select[name=to]")
+    assert opened.page.locator("select[name=to]").input_value() == "hi" and not opened.is_seen("#given")
+
+
+def test_a_given_translation_opens_where_it_parts(open_demo: OpenPage) -> None:
+    opened = open_demo()
+    opened.ask("I like cats", "es", "Me gusta los gatos")
+    opened.until("location.hash.includes('target=')")
+    opened.settle()
+    assert "position=2" in opened.address and "part at position 2" in opened.text("#given")
+    assert opened.outside("#drawing .token") == [], "the fields leave room for the drawing"

@@ -155,3 +155,31 @@ def test_the_headline_says_what_the_step_says(open_demo: OpenPage) -> None:
     opened.go("#?position=1&mask=off")
     now = opened.text(".next .best .chip")
     assert opened.page.locator("h1 .target-word").first.get_attribute("data-probability") == f"now {now}"
+
+
+def test_compare_is_seen_and_says_what_the_model_would_say(open_demo: OpenPage) -> None:
+    opened = open_demo("#?position=1&mask=off", 1366, 768)
+    opened.click("effect-beside")
+    top = opened.page.locator(".beside-card").first.bounding_box()["y"]
+    assert top < opened.page.locator("#dock").bounding_box()["y"] - 100
+    now = opened.page.evaluate("current.run.steps[0].predicted")
+    assert opened.text(".beside-card .beside-sentence").startswith(f"आप {now}")
+    assert opened.page.locator(".beside-card del").first.inner_text() == "आप"
+    opened.go(f"#{SELF}.masked_scores?position=1&mask=off&beside=before&head=1")
+    told = opened.text("[data-plate$=masked_scores] .largest-difference")
+    assert told.startswith("6 of the cells are −∞ in one alone; else largest difference 0.0000"), told
+
+
+def test_a_key_leads_to_the_drawing(open_demo: OpenPage) -> None:
+    opened = open_demo()
+    opened.press("Tab")
+    assert opened.focus == "To the drawing" and opened.is_seen("#skip")
+    opened.press("Enter")
+    assert opened.page.evaluate("document.activeElement.closest('#drawing') !== null")
+    opened.page.locator("[data-block='encoder.layers.0']").focus()
+    opened.press("ArrowRight")
+    assert opened.focus == "memory"
+    opened.go(f"#{SELF}.scores")
+    opened.page.locator("#skip").focus()
+    opened.press("Enter")
+    assert opened.page.evaluate("document.activeElement.closest('.stage-bar') !== null")
