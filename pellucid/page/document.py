@@ -18,8 +18,8 @@ STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tou
 
 def page(shown: Sequence[Shown]) -> str:
     """Return the whole page as HTML, for one reading or for two side by side."""
-    reading, translator, _ = shown[0]
-    translation, to, config = reading.translation, reading.to or "", translator.model.config
+    reading = shown[0][0]
+    translation, to = reading.translation, reading.to or ""
     # What one reads on paper and without a script.
     body = fill(
         "page.html",
