@@ -76,27 +76,31 @@ export const meanOfHeads = (tensor) => {
   return { ...heads[0], at };
 };
 
-/** Four decimals, as every table has them: "0.4502", "−∞"; what is exactly 0 is a bare "0", what is rounded to it is
- *  "0.0000". Equally near ones go to the even digit, as in Python. */
-export const fourDecimals = (x) => {
+/** A number with so many decimals: "0.4502", "−∞"; what is exactly 0 is a bare "0", what is rounded to it is "0.0000".
+ *  Equally near ones go to the even digit, as in Python. */
+export const withDecimals = (x, decimals) => {
   if (x === 0) return "0";
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "?" : allDigits(x);
   if (Math.abs(x) >= 1e21) return allDigits(x); // too large for decimals
-  const size = Math.abs(x) * 10000;
-  const isExact = Number.isInteger(Math.abs(x) * 32); // a larger number has no digits after the point
+  const unit = 10 ** decimals;
+  const size = Math.abs(x) * unit;
+  const isExact = Number.isInteger(Math.abs(x) * 2 ** (decimals + 1)); // a larger number has no digits after the point
   const tied = isExact && size % 1 === 0.5 && Math.floor(size) % 2 === 0;
-  const digits = (tied ? Math.floor(size) / 10000 : Math.abs(x)).toFixed(4);
+  const digits = (tied ? Math.floor(size) / unit : Math.abs(x)).toFixed(decimals);
   return x < 0 && Number(digits) !== 0 ? `-${digits}` : digits;
 };
+
+/** As every table has them. */
+export const fourDecimals = (x) => withDecimals(x, 4);
 
 /** A count for people to read: "1.4 million", "312,400". */
 export const countInWords = (count) =>
   count >= 1e6 ? `${(count / 1e6).toFixed(1)} million` : String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** The fewest digits that give the same float32: "0.45019999", "1e-7". */
+/** The fewest digits that give the same float32: "0.45019999", "1e-7"; of a double, what its sums are sure of. */
 export const allDigits = (x) => {
   if (!Number.isFinite(x)) return Number.isNaN(x) ? "not a number" : x > 0 ? "∞" : "−∞";
-  if (Math.fround(x) !== x) return String(x); // a number in double precision
+  if (Math.fround(x) !== x) return String(Number(x.toPrecision(15))); // a number in double precision
   for (let digits = 1; digits < 9; digits++) {
     const shorter = Number(x.toPrecision(digits));
     if (Math.fround(shorter) === x) return String(shorter);

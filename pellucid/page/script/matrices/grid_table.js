@@ -1,25 +1,24 @@
 // A matrix as a table with the roles of a grid: its cells are elements, or, without room for their numbers, one picture.
 
 import { element, say, words } from "../base/elements.js";
-import { fourDecimals, rowOfPanel, sumOf } from "../base/numbers.js";
+import { fourDecimals, rowOfPanel, sumOf, withDecimals } from "../base/numbers.js";
 import { cellInWords } from "./cell_words.js";
 import { picture } from "./painting.js";
 import { depthOf, shadeOf } from "./scales.js";
 
-const ROOM_FOR_A_WORD = 48; // pixels; above narrower columns tokens stand upright
-
 /** {element, show(row, column, focus), boxOf(row, column), cellAt(event)} for a grid's matrix. */
 export const tableOfCells = (matrix) => {
-  const { panel, asks, rowSums, numbers, width, height, areTokensAbove } = matrix;
+  const { panel, asks, rowSums, numbers, width, height, areTokensAbove, labels, isShared, isUpright, head } = matrix;
   const cells = numbers ? cellElements(matrix) : paintedCells(matrix);
   const rows = matrix.rows.map((_, row) => rowOfCells(matrix, row, cells.inRow(row)));
   const headings = matrix.columns.map((label) => headingOf("col", label));
-  const every = numbers ? 1 : labelsEvery(width, areTokensAbove ? 12 : 36, areTokensAbove);
-  headings.forEach((heading, column) => heading.classList.toggle("unnumbered", column % every > 0)); // no room for all
-  const corner = element("td.axes-corner", asks && [element("span", "asks ↓"), element("span", "attended to →")]);
+  const room = areTokensAbove ? (isUpright ? 12 : width) : 36;
+  const every = numbers ? 1 : labelsEvery(width, room, areTokensAbove);
+  headings.forEach((heading, column) => heading.classList.toggle("unnumbered", !head || column % every > 0)); // no room for all
+  const axes = asks && !isShared && [element("span", "asks ↓"), element("span", "attended to →")];
   const sum = rowSums && element("th.sum", { scope: "col", role: "columnheader" }, "row sum");
-  const tokens = areTokensAbove && (width < ROOM_FOR_A_WORD ? "tokens-above" : "tokens-level");
-  const kinds = numbers ? [matrix.pick && "picks"] : ["painted", tokens];
+  const tokens = areTokensAbove && (isUpright ? "tokens-above" : "tokens-level");
+  const kinds = [tokens, numbers ? matrix.pick && "picks" : "painted"];
   const table = element(
     "table.cells",
     {
@@ -31,8 +30,14 @@ export const tableOfCells = (matrix) => {
       "aria-readonly": "true",
       "--cell": `${width}px`,
       "--row": `${height}px`,
+      "--labels": `${labels}px`,
+      "--head": `${head}px`,
     },
-    element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, corner, headings, sum)),
+    element(
+      "thead",
+      { role: "rowgroup" },
+      element("tr", { role: "row" }, element("td.axes-corner", axes), headings, sum),
+    ),
     element("tbody", { role: "rowgroup" }, rows),
   );
   let chosen = null;
@@ -117,10 +122,10 @@ const paintedCells = (matrix) => {
 /** A row, with its state in time ("new", "cached", …). If rows are low, only some have a label. */
 const rowOfCells = (matrix, row, cells) => {
   const told = matrix.rowState[row];
-  const isShown = matrix.numbers || row % labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord) === 0;
+  const every = matrix.numbers ? 1 : labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord);
   const state = told && [" ", element("small.row-state", told)];
   const heading = headingOf("row", matrix.rows[row], state);
-  heading.classList.toggle("unnumbered", !isShown);
+  heading.classList.toggle("unnumbered", matrix.isShared || row % every > 0);
   return element("tr", { role: "row", class: told && `state-${told.split(" ")[0]}` }, [
     heading,
     cells,
@@ -145,5 +150,5 @@ const cellElement = (matrix, row, column) => {
   const shade = matrix.forbidden?.(row, column) ? { class: "hatched" } : shadeOf(depthOf(matrix.scale, value));
   const cell = { ...shade, role: "gridcell", tabindex: "-1" };
   const word = matrix.pick && [element("span.pick", words(matrix.pick(row, column).label)), " "];
-  return element("td", cell, word, fourDecimals(value));
+  return element("td", cell, word, withDecimals(value, matrix.decimals));
 };

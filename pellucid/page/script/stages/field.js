@@ -43,7 +43,7 @@ export const fillField = (drawing) => {
 const roomOf = (field) => {
   const width = field.clientWidth || innerWidth - 48;
   const top = field.getBoundingClientRect().top + scrollY;
-  const below = (found("dock")?.offsetHeight ?? 0) + 40;
+  const below = (found("dock")?.offsetHeight ?? 0) + 46; // the dock, and the legend
   const height = top > innerHeight / 2 ? innerHeight * 0.6 : innerHeight - top - below;
   return { width: Math.max(200, width), height: Math.max(260, height) };
 };

@@ -4,7 +4,6 @@ import { axesOfMatrix, bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, 
 import { splitName } from "../runs/parts.js";
 import { captionOfTensor } from "../runs/runs.js";
 import { kindOfNumbers, scaleOf, scaleOfTensor } from "../matrices/scales.js";
-import { BEST_WORDS } from "../cells/attention_operations.js";
 import { labelsOfTensor } from "../cells/making.js";
 
 const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
@@ -50,7 +49,7 @@ export const tensorPlate = async (view, name, also = {}) => {
     otherForbidden: other ? await forbiddenCells(view.beside, name, head) : null,
     ...also,
   };
-  if (tensor.axes.endsWith("V")) return bestWordsPlate(view, spec);
+  if (tensor.axes.endsWith("V")) return wordsPlate(view, spec);
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
@@ -139,38 +138,46 @@ export const vocabularySize = async (run) => {
   return kept ? kept.size : shape.at(-1);
 };
 
-/** What a plate shows of a tensor with thousands of words: the best of each row, the best first; a cell is a word and
- *  its number. */
-const bestWordsPlate = async (view, spec) => {
-  const { name, tensor } = spec;
-  const best = view.run.target.map((_, row) => bestWords(view.run, name, tensor, row));
-  const columns = best[0].map((_, rank) => (rank < BEST_WORDS ? String(rank + 1) : "expected"));
-  const panel = { rows: best.length, columns: columns.length, at: (row, column) => best[row][column].value };
-  const shown = `the best ${Math.min(columns.length, BEST_WORDS)} words shown`;
-  const rankOf = (row, place) => best[row].findIndex((each) => each.place === place);
+const WORDS = 5; // of a vocabulary that a plate shows
+
+/** What a plate shows of a tensor with thousands of words: of each row the likeliest, the first one first, and the one
+ *  that the translation goes on with; a cell is a word and its number. */
+const wordsPlate = async (view, spec) => {
+  const { name, tensor, kind } = spec;
+  const chosen = view.run.target.map((_, row) => wordsOfRow(view.run, name, tensor, row));
+  const panel = { rows: chosen.length, columns: chosen[0].length, at: (row, column) => chosen[row][column].value };
   return {
     ...spec,
     panel,
-    columns,
+    columns: chosen[0].map(() => ""),
     other: null,
     isSame: false,
-    scale: scaleOf(spec.kind, { data: numbersOf(panel) }),
-    shape: `${best.length} × ${await vocabularySize(view.run)} = target × vocabulary, ${shown}`,
-    pick: (row, column) => best[row][column],
+    scale: scaleOf(kind, { data: numbersOf(panel) }),
+    shape: `${panel.rows} × ${await vocabularySize(view.run)} = target × vocabulary, ${panel.columns} words shown`,
+    pick: (row, column) => chosen[row][column],
     rowWord: "after",
     columnWord: "word",
     rowSums: false,
-    back: (row, column) => [row, best[row][column].place],
-    forth: (row, place) => [row, Math.max(0, rankOf(row, place))],
+    back: (row, column) => [row, chosen[row][column].place],
+    forth: (row, place) => [
+      row,
+      Math.max(
+        0,
+        chosen[row].findIndex((each) => each.place === place),
+      ),
+    ],
   };
 };
 
-/** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words alone, chosen before. */
-const bestWords = (run, name, tensor, row) => {
+/** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words and, last, the expected
+ *  one. */
+const wordsOfRow = (run, name, tensor, row) => {
   const numbers = rowOfPanel(panelOf(tensor), row);
-  if (tensor.kept) return tensor.kept.tokens[row].map((label, place) => ({ place, label, value: numbers[place] }));
-  const labels = run.labels(name, "V");
-  return bestPlaces(numbers, BEST_WORDS).map((place) => ({ place, label: labels[place], value: numbers[place] }));
+  const labels = tensor.kept?.tokens[row] ?? run.labels(name, "V");
+  const places = bestPlaces(tensor.kept ? numbers.slice(0, -1) : numbers, WORDS);
+  const expected = labels.indexOf(run.expected[row]);
+  if (!places.includes(expected)) places[places.length - 1] = expected;
+  return places.map((place) => ({ place, label: labels[place], value: numbers[place] }));
 };
 
 /** Whether two tensors are equal up to rounding. */
