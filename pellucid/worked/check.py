@@ -12,7 +12,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import Viewed, lines
 from pellucid.worked.claims import EXACT, Claim, is_near, read_claims
-from pellucid.worked.rules import carry_rounding, find_broken_rules, may_be_rounding
+from pellucid.worked.rules import carry_rounding, find_broken_rules
 from pellucid.worked.slips import find_slip
 from pellucid.worked.stages import Start, run, shapes, size
 
@@ -33,7 +33,7 @@ class Cell:
     start: float | None  # from the first inputs
     verdict: str  # right, follows (the error is earlier), wrong, not derivable
     rule: str | None  # what was done instead, and the rules that the claim breaks, where that is known
-    remark: str | None  # what the digits of the line before leave open
+    remark: str | None  # right, though not from the line before
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,8 @@ class Report(Viewed):
 
     @property
     def first_wrong(self) -> Cell | None:
-        """Return a wrong cell of the first stage that has one, preferably a cell with a reason; None if no
-        cell is wrong. A claim that rounding may explain counts only if nothing else is wrong."""
-        wrong = [cell for cell in self.cells if cell.verdict == "wrong"]
-        certain = [cell for cell in wrong if not cell.remark] or wrong
-        first = [cell for cell in certain if cell.name == certain[0].name]
-        return next((cell for cell in first if cell.rule), first[0] if first else None)
+        """Return the first wrong cell, by stage, head, row and column; None if no cell is wrong."""
+        return next((cell for cell in self.cells if cell.verdict == "wrong"), None)
 
     def __str__(self) -> str:
         return "\n".join(lines(self))
@@ -91,11 +87,8 @@ def check(
             verdict = "right" if by_start[place] else "follows" if by_step[place] else "wrong"
             if verdict == "wrong" and step[place].isnan() and origin[place].isnan() and not misfit:
                 verdict = "not derivable"
-            rule, remark = misfit or "; ".join([*([slip] if slip else []), *reasons.get(place, ())]), None
-            if verdict == "right" and not by_step[place]:
-                remark = FROM_THE_START
-            elif verdict == "wrong" and not rule and name == "weights":
-                remark = may_be_rounding(place, claim, read.get("masked_scores"), used)
+            rule = misfit or "; ".join([*([slip] if slip else []), *reasons.get(place, ())])
+            remark = FROM_THE_START if verdict == "right" and not by_step[place] else None
             why = rule if rule and verdict in ("wrong", "not derivable") else None
             head, row, column = place
             numbers = float(claim.numbers[place]), claim.written[head][row][column]

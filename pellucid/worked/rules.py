@@ -58,18 +58,6 @@ def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> d
     return halves
 
 
-def may_be_rounding(place: Place, claim: Claim, scores: Claim | None, used: Stages) -> str | None:
-    """Return a remark if the rounding of the claimed scores could explain a wrong weight, else None."""
-    if scores is None or scores.numbers.shape != used["masked_scores"].shape:
-        return None
-    lowest, highest = softmax_bounds(used["masked_scores"], scores.halves)
-    slack = float(claim.halves[place]) + EXACT
-    if not lowest[place] - slack <= claim.numbers[place] <= highest[place] + slack:
-        return None
-    decimals = max(0, round(-math.log10(2 * float(scores.halves.max()))))
-    return f"may be rounding, as the line before shows {decimals or 'no'} decimal{'s'[: decimals != 1]}"
-
-
 def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
     """Return the smallest and the largest weights that the softmax can give if each score is off by at most
     its entry in `halves`."""

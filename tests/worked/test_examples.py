@@ -102,7 +102,6 @@ gustan  the notes say                 0.4      0.6
         from their previous line  0.4502▒  0.5498▒
         from the start            0.4502▒  0.5498▒
         verdict                     wrong    wrong
-! gustan: may be rounding, as the line before shows 1 decimal
 """.replace("{line}", str(code.line)) in outcome.out  # fmt: skip
     assert "values  (2×4)\nMe " in outcome.out, "what is given has no line that computes it"
     assert "The first stage that goes wrong is weights" in outcome.out
