@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command import VERBS, Command
 
+from pellucid.cli.lines import put
+
 # Help and errors
 
 
@@ -100,6 +102,11 @@ def test_only_a_verb_that_only_prints_may_lose_its_reader(
 
 
 # translate
+
+
+def test_a_text_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    put(["one\nline", "two"])
+    assert capsys.readouterr().out == "one line\ntwo\n"
 
 
 def test_one_line_out_for_every_line_in(pellucid: Command, toy_model: Path) -> None:

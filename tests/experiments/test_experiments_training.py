@@ -13,7 +13,7 @@ import pellucid
 from pellucid.cache import GrowingPast
 from pellucid.data.corpus import target_language
 from pellucid.experiments import leakage, parallel
-from pellucid.experiments.corpus import demo_corpus
+from pellucid.experiments.corpus import demo_corpus, train
 from pellucid.experiments.leakage import LooksAhead
 from pellucid.model import Transformer
 
@@ -49,6 +49,11 @@ def test_only_the_mask_is_another() -> None:
     for kind in (Transformer, LooksAhead):
         torch.manual_seed(1)
         models.append(kind(lessons().config.model).eval())
+    losses = []
+    for seed, kind in enumerate((Transformer, Transformer, LooksAhead)):
+        torch.manual_seed(seed)  # the caller's own
+        losses.append(train(kind, lessons(40, 4), 1)[1])
+    assert losses[0] == losses[1] != losses[2]
     source, mask = torch.tensor([[5, 6, 3]]), torch.ones(1, 3, dtype=torch.bool)
     whole, padded = torch.tensor([[2, 5, 7]]), torch.tensor([[2, 5, 7, 0, 0]])
     one, other = (model(source, mask, whole) for model in models)

@@ -131,6 +131,12 @@ def test_vocabularies_are_the_same_if_every_text_has_the_same_ids() -> None:
         assert not one.same_as(replace(other, **each)), each
 
 
+def test_a_piece_of_the_table_alone_is_decoded_too() -> None:
+    ids = dict.fromkeys(("pad_id", "unknown_id", "start_id", "end_id"), 0)
+    imported = Renumbered(learn().source, ["<unk>", "▁quite▁new", "▁the"], ids)  # type: ignore[arg-type]
+    assert imported.decode([2, 1, 2]) == "the quite new the"
+
+
 def test_text_cannot_spell_a_special_token() -> None:
     vocabulary = learn(DataConfig(languages=THREE))
     tags = {vocabulary.source.piece_to_id(f">>{language}<<") for language in ("hi", "en", "es")}
