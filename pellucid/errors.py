@@ -38,6 +38,14 @@ class UsageError(PellucidError):
     exit_code = 2
 
 
+class SentenceError(PellucidError):
+    """A sentence cannot be translated. `number` is its index in the list of the caller."""
+
+    def __init__(self, number: int, step: int, reason: str) -> None:
+        super().__init__(f"sentence {number + 1}, step {step}: {reason}")
+        self.number = number
+
+
 # PyTorch has an exception class for GPUs only; on a CPU it raises a RuntimeError with such a message.
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "bad_alloc", "ALLOC_FAILED")
 

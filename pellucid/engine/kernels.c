@@ -72,7 +72,7 @@ typedef struct {
 } Model;
 
 typedef struct {  /* threads that compute together, and what they are to do */
-    int32_t size, job;
+    int32_t size, job, jobs;  /* the present job, and how many have begun so far */
     int32_t arrived, meeting; /* how many wait for the others, and at which meeting */
     int32_t rests;            /* taken within jobs, because others were late */
     int32_t sentences;        /* with these ids, starts and places, to encode */
@@ -85,7 +85,7 @@ typedef struct {  /* room for M rows; of each thread its own: room for the score
     void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
     const char **keys;  /* where the keys and values of each position lie, and then AHEAD of the next row's */
     Team *team;
-    int64_t rank;       /* of this thread in its team */
+    int32_t rank, seen; /* of this thread in its team; how many jobs it has seen begin */
 } Work;
 
 typedef struct {  /* sources, read and remembered: [layer][row of all places][2A] */
@@ -138,7 +138,17 @@ static void rest(int32_t rests) {
 static void rest(int32_t rests) { nanosleep(&(struct timespec){0, rests < 100 ? 1000 : 200000}, NULL); }
 #endif
 
-/* Wait until all threads of the team are here: awake for so many turns, of some 20 ns, then resting. */
+/* Wait while a number that another thread will change is `before`: awake for so many turns, of some 20 ns, then
+   resting, but not more often than `most`. Returns the number of rests. */
+static int32_t wait_while(const int32_t *number, int32_t before, int turns, int32_t most) {
+    int32_t rests = 0;
+    while (rests < most && __atomic_load_n(number, __ATOMIC_ACQUIRE) == before)
+        if (turns > 0) turns--, pause_briefly();
+        else rest(rests++);
+    return rests;
+}
+
+/* Wait until all threads of the team are here. */
 static int32_t wait_for_all(const Work *w, int turns) {
     Team *team = w->team;
     if (team->size == 1) return 0;
@@ -148,11 +158,7 @@ static int32_t wait_for_all(const Work *w, int turns) {
         __atomic_store_n(&team->meeting, meeting + 1, __ATOMIC_RELEASE);
         return 0;
     }
-    int32_t rests = 0;
-    while (__atomic_load_n(&team->meeting, __ATOMIC_ACQUIRE) == meeting)
-        if (turns > 0) turns--, pause_briefly();
-        else rest(rests), rests += rests < 1 << 20;
-    return rests;
+    return wait_while(&team->meeting, meeting, turns, INT32_MAX);
 }
 
 /* Between the products of a step the others come soon, unless the system runs something else in their place. */
@@ -808,24 +814,31 @@ static void step(const Model *m, const Work *w, const Memory *memory, const Step
     find_candidates(m, w, s);
 }
 
-/* A thread's share of the next job. While search chooses, the others wait awake for up to half a millisecond. */
-static int32_t work(const Model *m, const Work *w, const Memory *memory, const Step *s) {
+/* A thread's share of the present job, which all begin together: who rested before it is not late. */
+static void work(const Model *m, const Work *w, const Memory *memory, const Step *s) {
     wait_for_all(w, 20000);
-    const int32_t job = w->team->job;
-    if (job == ENCODE) encode(m, w, memory);
-    if (job == STEP) step(m, w, memory, s);
+    if (w->team->job == ENCODE) encode(m, w, memory);
+    if (w->team->job == STEP) step(m, w, memory, s);
     meet(w);
-    return job;
 }
 
-/* The first thread of a team begins each job. The others help with what there is to do, until they may go home. */
+/* The first thread of a team begins each job. For the last one, to go home, it waits for nobody. */
 EXPORT void NAME(begin)(const Model *m, const Work *w, const Memory *memory, const Step *s, int32_t job) {
     w->team->job = job;
-    work(m, w, memory, s);
+    __atomic_add_fetch(&w->team->jobs, 1, __ATOMIC_RELEASE);
+    if (job != GO_HOME) work(m, w, memory, s);
 }
 
-EXPORT void NAME(help)(const Model *m, const Work *w, const Memory *memory, const Step *s) {
-    while (work(m, w, memory, s) != GO_HOME) continue;
+/* The others help with each job, and wait in between: awake for up to half a millisecond, while search chooses.
+   Returns whether to call this again: 0 if they may go home, 1 after some 0.1 s in vain, for the caller to see
+   whether the team still exists. */
+EXPORT int32_t NAME(help)(const Model *m, Work *w, const Memory *memory, const Step *s) {
+    for (;;) {
+        if (wait_while(&w->team->jobs, w->seen, 20000, 600) == 600) return 1;
+        w->seen++;
+        if (w->team->job == GO_HOME) return 0;
+        work(m, w, memory, s);
+    }
 }
 
 /* ---- Packing */

@@ -45,9 +45,9 @@ Model = _structure(
     "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
     "Norm encoder_norm, decoder_norm; Linear logits",
 )
-Team = _structure("Team", "int32 size, job, arrived, meeting, rests, sentences; * ids, starts, places")
+Team = _structure("Team", "int32 size, job, jobs, arrived, meeting, rests, sentences; * ids, starts, places")
 Work = _structure(
-    "Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys, team; int64 rank"
+    "Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys, team; int32 rank, seen"
 )
 Memory = _structure("Memory", "* pairs, start, length; int64 rows")
 Step = _structure(
@@ -68,8 +68,7 @@ class Kernels:
         self.begin.argtypes = [*[c_void_p] * 4, c_int32]
         self.help.argtypes = [c_void_p] * 4
         self.pack.argtypes = [c_int32, c_void_p, c_int64, c_int64, c_int64, *[c_void_p] * 4]
-        for function in (self.begin, self.help, self.pack):
-            function.restype = None
+        self.begin.restype = self.pack.restype = None
 
     def __repr__(self) -> str:
         return f"<Kernels {self.kind}>"

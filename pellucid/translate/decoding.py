@@ -4,8 +4,8 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import torch
@@ -17,12 +17,13 @@ from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import pad
 from pellucid.engine.decoding import Engine
 from pellucid.engine.room import Room
+from pellucid.errors import SentenceError
 from pellucid.model import Transformer
 from pellucid.translate.beam import best
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.ensemble import EnsembleDecoding
 from pellucid.translate.hypotheses import Array, Found
-from pellucid.translate.sample import Chance, draw
+from pellucid.translate.sample import DRAWING, Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
 Decoder = Transformer | Engine | CapturedEngine  # what computes the steps of the search
@@ -31,6 +32,7 @@ Decoder = Transformer | Engine | CapturedEngine  # what computes the steps of th
 TOGETHER = {"cpu": 10_000, "cuda": 100_000}
 MOST_SHARING = 4  # threads: a few read memory as fast as many, and wait less for each other
 MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
+MOST_CANDIDATES = 128  # of more, an engine's lists of the likeliest tokens are slower than all logits
 
 
 class TransformerDecoding:
@@ -105,10 +107,26 @@ class Waiting:
 
 
 def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules) -> list[list[Found]]:
-    """Return a list of hypotheses for each request, best first. Several models form an ensemble."""
-    if not requests:
-        return []
-    hypotheses: dict[int, list[Found]] = {}
+    """Return a list of hypotheses for each request, best first. Several models form an ensemble. If sentences
+    fail, raise the error of the first one, whatever the order in which they are decoded."""
+    left, failed = requests, None
+    while left:
+        hypotheses: dict[int, list[Found]] = {}
+        try:
+            _decode(models, left, rules, hypotheses)
+            break
+        except SentenceError as error:  # an earlier sentence may fail too
+            failed, before = error.with_traceback(None), error.number  # which would keep memory
+            left = [each for n, each in enumerate(left) if each.number < before and n not in hypotheses]
+    if failed:
+        raise failed
+    return [hypotheses[place] for place in range(len(requests))]
+
+
+def _decode(
+    models: Sequence[Decoder], requests: Sequence[Request], rules: Rules, hypotheses: dict[int, list[Found]]
+) -> None:
+    """Decode, and fill `hypotheses` with the result of each request, by its index."""
     waiting, threads = share_out(models, requests, rules)
     begin = functools.partial(decode_batch, models, requests, rules, waiting=waiting)
     with evaluating(*models):
@@ -117,14 +135,13 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
                 hypotheses |= step.done
         else:
             _decode_in_threads(begin, threads, hypotheses)
-    return [hypotheses[place] for place in range(len(requests))]
 
 
 def _decode_in_threads(
     begin: Callable[[], Iterator[SearchStep]], threads: int, hypotheses: dict[int, list[Found]]
 ) -> None:
-    """Decode in several threads, and fill `hypotheses` with the results. If one thread fails, all stop, and
-    its error is raised.
+    """Decode in several threads, or as many as the system allows, and fill `hypotheses` with the results. If
+    one thread fails, all stop, and its error is raised.
 
     The engine computes without Python's lock, so the threads run in parallel. They share only the weights and
     the waiting sentences.
@@ -138,9 +155,15 @@ def _decode_in_threads(
                 return
 
     with ThreadPoolExecutor(threads) as pool:
+        running: list[Future[None]] = []
         try:
-            for each in as_completed([pool.submit(work) for _ in range(threads)]):
+            with suppress(RuntimeError):  # the system allows no more threads
+                for _ in range(threads):
+                    running.append(pool.submit(work))
+            for each in as_completed(running):
                 each.result()
+            if not running:
+                work()
         finally:
             stop.set()
 
@@ -193,13 +216,14 @@ def share_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rul
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
     # Only as many likely tokens as beam search needs, where nothing else needs more.
     candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
-    candidates = candidates if candidates < first.config.target_size else 0
+    candidates = candidates if candidates < min(first.config.target_size, MOST_CANDIDATES + 1) else 0
     in_order = [requests[place] for place in waiting.order]
     limits, sources = [each.max_length for each in in_order], [len(each.source) for each in in_order]
     while True:
         room = Room.of(sources, limits, waiting.most, options.width, candidates, rules.forbidden)
         waiting.room = room = replace(room, threads=sharing)
-        needed = threads * sum(each.room_bytes(room) for each in models if not isinstance(each, Transformer))
+        needed = sum(each.room_bytes(room) for each in models if not isinstance(each, Transformer))
+        needed = threads * (needed + options.sample * DRAWING)
         if needed <= memory or waiting.most == 1:
             return waiting, threads if needed <= memory else 1
         waiting.most = waiting.most * 7 // 8

@@ -14,6 +14,9 @@ from pellucid.translate.hypotheses import Array, Candidates, Hypotheses, pick
 from pellucid.translate.options import Options
 from pellucid.translate.search import Request
 
+AT_ONCE = 1 << 16  # log-probabilities from which tokens are drawn at once
+DRAWING = 100 * AT_ONCE  # bytes that this takes at most: copies in float64, and their order
+
 
 def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "Chance") -> Candidates:
     """Draw the next token of each hypothesis at random.
@@ -21,17 +24,19 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
     The probabilities are proportional to p ** (1 / temperature), for the top_k likeliest tokens, and of these
     for the fewest that together have at least the probability top_p.
     """
-    log_p_SWV = likely.log_p.unflatten(0, hypotheses.totals.shape)
-    uniform_SW = chance.next(hypotheses.places).to(log_p_SWV.device)
+    log_p_RV, (sentences, width) = likely.log_p, hypotheses.totals.shape
+    uniform_SW = chance.next(hypotheses.places).to(log_p_RV.device)
     # At a sentence's start one hypothesis stands for all that will be drawn.
-    started = (hypotheses.lengths > 0)[:, None]
-    parents = np.where(started, np.arange(uniform_SW.shape[1]), 0)
-    log_p = log_p_SWV[torch.arange(len(parents))[:, None], torch.from_numpy(parents)]
-    scores = log_p.flatten(0, 1).double()
-    scores = (scores - scores.amax(-1, keepdim=True)) / options.temperature
-    kept = cut(scores, options.top_k, options.top_p)
-    tokens = invert(kept, uniform_SW.flatten()).view_as(uniform_SW)
-    chosen = log_p.gather(2, tokens[..., None])[..., 0].cpu().numpy()
+    parents = np.where((hypotheses.lengths > 0)[:, None], np.arange(uniform_SW.shape[1]), 0)
+    rows = torch.from_numpy(parents + np.arange(0, sentences * width, width)[:, None]).to(log_p_RV.device)
+    drawn, few = [], max(1, AT_ONCE // log_p_RV.shape[1])
+    for some, uniform in zip(rows.flatten().split(few), uniform_SW.flatten().split(few), strict=True):
+        scores = log_p_RV[some].double()
+        scores -= scores.amax(-1, keepdim=True)
+        scores /= options.temperature
+        drawn.append(invert(cut(scores, options.top_k, options.top_p), uniform))
+    tokens = torch.cat(drawn).view_as(rows)
+    chosen = log_p_RV[rows, tokens].cpu().numpy()
     totals = pick(hypotheses.totals, parents) + chosen
     return Candidates(parents, tokens.cpu().numpy(), totals, chosen)
 

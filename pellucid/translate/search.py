@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid.engine.next_tokens import NextTokens
-from pellucid.errors import PellucidError
+from pellucid.errors import SentenceError
 from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract
 from pellucid.translate.options import Options
 
@@ -185,11 +185,14 @@ def _check(likely: NextTokens, hypotheses: Hypotheses, requests: Sequence[Reques
         return
     wrong = ~(np.isfinite(highest).reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
     if wrong.any():
-        request, length = requests[int(hypotheses.places[wrong][0])], hypotheses.lengths[wrong][0]
-        raise PellucidError(
-            f"sentence {request.number + 1}, step {length + 1}: "
+        places, lengths = (each[wrong].tolist() for each in (hypotheses.places, hypotheses.lengths))
+        numbers = (requests[place].number for place in places)
+        number, length = min(zip(numbers, lengths, strict=True))
+        raise SentenceError(
+            number,
+            length + 1,
             "the next token's probabilities are not numbers, because logits are NaN or infinite. "
-            'Use precision="fp32", or weights from an earlier checkpoint.'
+            "Use weights from an earlier checkpoint or, below fp32, a higher precision.",
         )
 
 
@@ -225,8 +228,10 @@ def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:
     """Return finished hypotheses by score, then unfinished ones by score; raise an error if there are
     none."""
     if not collected:
-        raise PellucidError(
-            f"sentence {request.number + 1}, step {length}: no allowed next token has a probability above "
-            "zero. Ask for another prefix or a smaller min_length, or use weights from an earlier checkpoint."
+        raise SentenceError(
+            request.number,
+            length,
+            "no allowed next token has a probability above zero. Ask for another prefix or a smaller "
+            "min_length, or use weights from an earlier checkpoint.",
         )
     return sorted(collected, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))

@@ -1,11 +1,13 @@
 """The engine: results that depend on nothing but the sentence, and the search's rules as in fp32."""
 
 import math
+import os
 import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -159,8 +161,112 @@ def test_a_thread_goes_on_alone_if_helpers_are_late(
     assert said(ours.translate(texts)) == expected
 
 
-def test_a_process_ends_beside_an_open_stream() -> None:
-    script = """
+def check_as_before(
+    ours: Translator, expected: list[Any], running: int, teams: list[int], size: int = 3
+) -> None:
+    """No thread is left, and the next call has all threads and says the same."""
+    deadline = time.monotonic() + 60
+    while threading.active_count() > running and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == running and not Team._teams
+    assert said(ours.translate(sentences(5))) == expected and teams[-1] == size
+    assert threading.active_count() == running
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("has_started", [False, True], ids=["before it starts", "when it has started"])
+def test_ctrl_c_while_helpers_start_leaves_nothing_behind(
+    has_started: bool, number: int, teams: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_num_threads(3)
+    ours, running, started = in_int8(), threading.active_count(), list[int]()
+    expected, start = said(ours.translate(sentences(5))), threading.Thread.start
+
+    def interrupted(self: threading.Thread) -> None:
+        started.append(1)
+        if len(started) < number or has_started:
+            start(self)
+        if len(started) == number:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ours.translate(sentences(5))
+    check_as_before(ours, expected, running, teams)
+
+
+def no_more_than(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let so many threads start, and no further one."""
+    start, started = threading.Thread.start, list[int]()
+
+    def limited(self: threading.Thread) -> None:
+        started.append(1)
+        if len(started) > count:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_system_that_allows_no_more_threads(
+    count: int, teams: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The threads that there are decode: of those that share steps, and of those with sentences of their
+    own."""
+    torch.set_num_threads(3)
+    ours, running = in_int8(), threading.active_count()
+    expected = said(ours.translate(sentences(5)))
+    with monkeypatch.context() as patch:
+        no_more_than(count, patch)
+        assert said(ours.translate(sentences(5))) == expected
+        patch.setattr(engine_decoding, "SHARED_FROM", math.inf)
+        no_more_than(count, patch)
+        assert said(ours.translate(sentences(5))) == expected
+    check_as_before(ours, expected, running, teams)
+
+
+def test_helpers_that_nobody_sends_home_leave_by_themselves(
+    teams: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.set_num_threads(3)
+    ours, running = in_int8(), threading.active_count()
+    with monkeypatch.context() as patch:
+        patch.setattr(Team, "part", lambda self: None)
+        expected = said(ours.translate(sentences(5)))
+    check_as_before(ours, expected, running, teams)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Ctrl-C within __del__
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no such timer")
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_signals_at_random_moments_leave_nothing_behind(precision: str, teams: list[int]) -> None:
+    torch.set_num_threads(3)
+    ours, running, numbers = in_int8(precision=precision), threading.active_count(), random.Random(7)
+    expected = said(ours.translate(sentences(5)))
+    began = time.process_time()
+    ours.translate(sentences(5))
+    took, interrupted = time.process_time() - began, 0
+    before = signal.signal(signal.SIGPROF, signal.default_int_handler)
+    try:
+        for _ in range(50):
+            try:
+                signal.setitimer(signal.ITIMER_PROF, numbers.uniform(1e-4, took))
+                ours.translate(sentences(5))
+                signal.setitimer(signal.ITIMER_PROF, 0)
+            except KeyboardInterrupt:
+                interrupted += 1
+            check_as_before(ours, expected, running, teams)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+    assert interrupted > 10
+
+
+DEMO = """
+import os, signal, sys
 import torch, pellucid
 from pellucid.engine import decoding
 decoding.SHARED_FROM = 0
@@ -168,8 +274,31 @@ torch.set_num_threads(2)
 stream = pellucid.load("demo", device="cpu", precision="int8").stream("How are you?", to="hi")
 print(next(stream))
 """
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+FORKED = """
+sys.stdout.flush()
+child = os.fork()
+if not child:
+    signal.alarm(60)
+said = "".join(stream)
+if not child:
+    os.write(1, said.encode())
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+os.write(1, b"=" + said.encode())
+"""
+
+
+def test_a_process_ends_beside_an_open_stream() -> None:
+    ended = subprocess.run([sys.executable, "-c", DEMO], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0 and ended.stdout and not ended.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_stream_goes_on_in_a_forked_process() -> None:
+    ended = subprocess.run([sys.executable, "-c", DEMO + FORKED], capture_output=True, text=True, timeout=120)
+    begun, said = ended.stdout.split("\n")
+    assert ended.returncode == 0 and begun
+    assert len(set(said.split("="))) == 1 and said
 
 
 @pytest.mark.parametrize(
@@ -221,6 +350,18 @@ def test_the_likeliest_tokens_decide_as_all_of_them(
     every = found(model, width, True, monkeypatch, forced_end)
     assert found(model, width, False, monkeypatch, forced_end) == every
     assert not forced_end or all(each.finished for sentence in every for each in sentence)
+
+
+def test_wide_beams_choose_from_all_logits_and_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of the likeliest tokens is made by insertion, which takes the square of its length."""
+    model = Transformer(replace(translator().model.config, vocabulary=200))
+    engine, requests = Engine(model), [Request(0, 9, source=[4])]
+    rooms = [share_out([engine], requests, Rules(2, 3, options=Options(beam)))[0].room for beam in (63, 64)]
+    assert [room.candidates for room in rooms if room] == [128, 0]
+    ours, options = in_int8(), dict(beam=6, n_best=6)
+    expected = said(ours.translate(sentences(12), **options))
+    monkeypatch.setattr(decoding, "MOST_CANDIDATES", 0)
+    assert said(ours.translate(sentences(12), **options)) == expected
 
 
 def test_a_sentence_in_int8_is_explained_as_it_was_translated() -> None:
@@ -315,14 +456,24 @@ def test_a_stream_and_an_ensemble_in_int8() -> None:
     assert together == said([both.translate(each) for each in sentences(8)])
 
 
-def test_a_model_that_is_broken_is_an_error_that_names_the_sentence() -> None:
-    ours = translator()
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_an_error_names_the_first_sentence_that_fails(precision: str, threads: None) -> None:
+    """Though longer sentences begin before shorter ones, and threads may meet any of them first."""
+    ours = translator(seed=1, end=1.0)
+    sources = [[4 + n % 4, *[5] * n, ours.vocabulary.end_id] for n in range(40)]
+    for number in (5, 11, 12, 38):
+        sources[number][0] = 20
     with torch.no_grad():
-        assert ours.model.decoder.projection.weight is not None
-        ours.model.decoder.projection.weight[7, 0] = torch.nan
-    broken = Translator(ours.model, ours.vocabulary, ours.config, "int8")
-    with pytest.raises(PellucidError, match=r"sentence \d, step 1: .* not numbers"):
-        broken.translate(sentences(3))
+        ours.model.encoder.embedding.weight[20, 0] = torch.nan  # type: ignore[union-attr]
+    broken = Translator(ours.model, ours.vocabulary, ours.config, precision)
+    for count, options in ((1, {}), (1, dict(batch_tokens=50)), (2, {}), (2, dict(memory=1))):
+        torch.set_num_threads(count)
+        with pytest.raises(PellucidError) as error:
+            broken.translate_ids(sources, **options)
+        assert str(error.value) == (
+            "sentence 6, step 1: the next token's probabilities are not numbers, because logits are NaN or "
+            "infinite. Use weights from an earlier checkpoint or, below fp32, a higher precision."
+        )
 
 
 def test_a_model_that_never_ends_stops_at_its_limit() -> None:

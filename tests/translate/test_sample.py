@@ -3,13 +3,18 @@
 import functools
 import math
 
+import numpy as np
 import pytest
 import torch
+from random_translator import most_memory
 from tables import END, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
 
-from pellucid.translate.hypotheses import Found
-from pellucid.translate.sample import Chance, cut, draw, invert
+from pellucid.engine.next_tokens import NextTokens
+from pellucid.translate.hypotheses import Found, Hypotheses
+from pellucid.translate.options import Options
+from pellucid.translate.sample import DRAWING, Chance, cut, draw, invert
 from pellucid.translate.search import Request, search
 
 
@@ -71,6 +76,20 @@ def test_several_draws_are_independent_of_each_other_at_every_step() -> None:
             float(table(0, tuple(said[:step])).log_softmax(-1)[token]) for step, token in enumerate(said)
         ]
         assert each.log_probabilities == pytest.approx(log_p, abs=1e-5)
+
+
+@pytest.mark.parametrize("cuts", [{}, dict(top_k=3000), dict(top_p=0.9), dict(top_k=900, top_p=0.9)], ids=str)
+def test_a_draw_takes_no_more_memory_than_was_said(cuts: dict[str, float]) -> None:
+    """However many rows there are: a few are drawn at a time."""
+    size, draws, options = 8000, 4, Options(sample=True, n_best=4, **cuts)  # type: ignore[arg-type]
+    requests = [Request(n, 5, source=[n]) for n in range(40)]
+    chance, rows = Chance(requests, options), len(requests) * draws
+    log_p = torch.randn(rows, size).log_softmax(-1)
+    begun = Hypotheses.at_start(range(40), [5] * 40, [0] * 40, 2)
+    open_now = begun._replace(totals=np.zeros((40, draws), np.float32), lengths=begun.lengths + 1)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        draw(NextTokens(log_p), open_now, options, chance)
+    assert 0.2 < most_memory(profiled) / DRAWING <= 1
 
 
 def test_cut_keeps_the_likeliest() -> None:
