@@ -54,7 +54,10 @@ def bare(text: str) -> str:
 
 def _without_punctuation(word: Word, tokens: list[str], wanted: str) -> tuple[int, ...]:
     """Leave out the positions of tokens that are only punctuation."""
-    ends = range(len(word.places) + 1)
-    parts = [word.places[start:end] for start in ends for end in ends[start + 1 :]]
-    whole = [part for part in parts if bare(spell([tokens[place] for place in part])) == wanted]
-    return min(whole, key=len, default=word.places)
+    for start in range(len(word.places)):
+        for end in range(start + 1, len(word.places) + 1):
+            places = word.places[start:end]
+            spelled = unicodedata.normalize("NFC", spell([tokens[place] for place in places]))
+            if spelled.casefold() == wanted:
+                return places
+    return word.places
