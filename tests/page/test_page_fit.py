@@ -69,11 +69,13 @@ def test_the_six_by_six_of_the_notes_has_digits(
 ) -> None:
     opened = open_demo("#?open=own", **screen)
     opened.until_there("[data-plate=scores]")
-    assert digits(opened) == [("queries", 2), ("keys", 2), ("scores", 2)]
+    assert digits(opened) == [(name, decimals) for name in ("queries", "keys", "scores")]
+    last = opened.page.locator("[data-plate=scores] tbody tr").last.bounding_box()
+    assert last["y"] + last["height"] <= screen["height"], "all of it in the window"
     rows = [opened.page.locator(f"[data-plate={name}] tbody tr").first for name in ("queries", "scores")]
     assert rows[0].bounding_box()["y"] == rows[1].bounding_box()["y"], "one label stands for both"
     opened.click('[data-key="stage-weights"]')
-    assert digits(opened) == [("masked_scores", decimals), ("weights", decimals)]
+    assert digits(opened) == [("masked_scores", 4), ("weights", 4)]
 
 
 def test_a_result_gets_the_free_width(open_demo: OpenPage) -> None:

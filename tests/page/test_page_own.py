@@ -79,7 +79,9 @@ def assert_same(seen: dict[str, Any], of: Example) -> None:
         slip = (cell.rule or "").split("; ")[0]
         assert (ours["why"] if "gives this" in ours["why"] else "") == (slip if "gives this" in slip else "")
     # The same first wrong cell with the same numbers; Python says more often why.
-    ours, theirs = (text.partition(": ")[0].removesuffix(".") for text in (seen["sentence"], first_wrong(report)))
+    ours, theirs = (
+        text.partition(": ")[0].removesuffix(".") for text in (seen["sentence"], first_wrong(report))
+    )
     assert ours == theirs, of.name
 
 

@@ -52,8 +52,10 @@ const drawOwnStages = async (shown, chosen) => {
 const verdictCounts = (report, name) =>
   Object.keys(SIGNS).map((verdict) => {
     const count = countOf(report, verdict, name);
-    const text = `${SIGNS[verdict]} ${count} ${verdict === "follows" ? "follow" : verdict}`;
-    return count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, text);
+    const word = element("span", ` ${verdict === "follows" ? "follow" : verdict}`);
+    return (
+      count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, `${SIGNS[verdict]} ${count}`, word)
+    );
   });
 
 /** What is claimed about a stage, with the notes' name of it and the line where they have it; folded where all is

@@ -147,7 +147,7 @@ const showOpenMatrix = () => {
 /** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
 const drawOpened = async (open) => {
   for (const name of ["tour", "own"]) found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
-  found("open-own").textContent = open === "own" ? "← Back" : "Own matrices";
+  found("open-own").textContent = open === "own" ? "← Back" : "Check my homework";
   found("own-place").hidden = open !== "own";
   await (open === "tour" ? drawTour(found("tour-place")) : fill(found("tour-place"), null));
   if (open !== "own") return;
