@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,16 +31,15 @@ PRINTED = {
 }
 
 
-SHOWN = ["build-it"]  # stands with its outputs, to be read where nothing runs
+EXACT = ["build-it"]  # prints what every processor prints
 
 
-def test_they_are_plain() -> None:
-    """No outputs but where they are compared, and links that lead somewhere."""
-    assert [path.stem for path in NOTEBOOKS] == sorted([*PRINTED, *SHOWN])
+def test_they_stand_with_small_outputs_and_links_lead_somewhere() -> None:
+    """So that they can be read where nothing runs."""
+    assert [path.stem for path in NOTEBOOKS] == sorted([*PRINTED, *EXACT])
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        ran = [cell for cell in cells if "outputs" in cell and (cell["outputs"] or cell["execution_count"])]
-        assert not ran or path.stem in SHOWN
+        assert sum(bool(cell.get("outputs")) for cell in cells) >= 6 and path.stat().st_size < 30_000
         for link in links(path):
             check_link(link, path)
 
@@ -51,22 +51,23 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     nbformat = pytest.importorskip("nbformat")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))  # nobody's own settings
     notebook = nbformat.read(path, as_version=4)
-    stands = [texts(cell) for cell in notebook.cells]
+    stands = [texts(cell, path.stem in EXACT) for cell in notebook.cells]
     resources = {"metadata": {"path": str(tmp_path)}}
     client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
     with ThreadPoolExecutor(1) as aside:  # the browser's event loop may run in this thread
         aside.submit(asyncio.run, client.async_execute()).result()
     printed = "\n".join(text for cell in notebook.cells for text in texts(cell))
-    if path.stem in SHOWN:
-        assert [texts(cell) for cell in notebook.cells] == stands, "run it again, and keep its outputs"
+    ran = [texts(cell, path.stem in EXACT) for cell in notebook.cells]
+    assert ran == stands, "run it again, and keep its outputs"
     for expected in PRINTED.get(path.stem, []):
         assert expected in printed, printed
     assert "Error" not in printed
 
 
-def texts(cell: Any) -> list[str]:
-    """What a cell printed, which comes in pieces, and the text of what it showed."""
+def texts(cell: Any, exact: bool = True) -> list[str]:
+    """What a cell printed, which comes in pieces, and the text of what it showed; if not exact, its words."""
     outputs = cell.get("outputs", [])
     printed = "".join(output.get("text", "") for output in outputs)
     shown = [output["data"].get("text/plain", "") for output in outputs if "data" in output]
-    return [printed, *shown] if printed else shown
+    found = [printed, *shown] if printed else shown
+    return found if exact else [" ".join(re.findall(r"[^\W\d]+", text)) for text in found]
