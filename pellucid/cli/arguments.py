@@ -7,15 +7,43 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pellucid.config.nearest import did_you_mean
 from pellucid.errors import PellucidError
 from pellucid.folder.version import __version__
 
 
-def command_line() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser of one verb, or of all, that says what was probably meant."""
+
+    verbs: tuple[str, ...] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments. Raise an error for an unknown verb, and for an unknown option, with the usage of
+        its verb."""
+        if self.verbs and args and args[0] not in self.verbs and not args[0].startswith("-"):
+            self.error(f"there is no verb {args[0]!r}.{did_you_mean(args[0], self.verbs)}")
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            near = did_you_mean(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}.{near}")
+        return found, unknown
+
+
+class Once(argparse.Action):
+    """An option with a value, that may be given once."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Store the value; raise an error if there is one already."""
+        if getattr(namespace, self.dest) is not self.default:
+            parser.error(f"{option_string} is given twice. Leave one out.")
+        setattr(namespace, self.dest, values)
+
+
+def command_line() -> Parser:
     """Build the parser of all verbs from verbs.toml."""
     table = tomllib.loads(files(__package__).joinpath("verbs.toml").read_text("utf-8"))
     shared = table.pop("shared")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pellucid",
         description="An encoder-decoder Transformer that you can train, run and see through.",
         epilog="MODEL is a model folder, or the word `demo` for the model that comes with the package. "
@@ -24,6 +52,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB")
+    parser.verbs = tuple(table)
     for name, verb in table.items():
         _add_verb(verbs, name, verb, shared)
     return parser
@@ -61,6 +90,8 @@ def _add_option(parser: Any, written: str, settings: dict[str, Any]) -> None:
         settings["metavar"] = metavar
     elif not settings.keys() & {"choices", "default"}:
         settings["action"] = "store_true"
+    if name.startswith("--"):
+        settings.setdefault("action", Once)
     if "type" in settings:
         settings["type"] = TYPES[settings["type"]]
     parser.add_argument(name, **settings)

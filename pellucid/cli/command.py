@@ -21,11 +21,12 @@ LOG = logging.getLogger("pellucid")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code. The caller handles Ctrl-C."""
+    argv = sys.argv[1:] if argv is None else list(argv)
     arguments = argparse.Namespace(verb=None)
     try:
         prepare()
         parser = command_line()
-        arguments = parser.parse_args(argv, argparse.Namespace(argv=argv or sys.argv[1:]))
+        arguments = parser.parse_args(argv, argparse.Namespace(argv=argv))
         if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2

@@ -20,6 +20,8 @@ def device_named(device: str | torch.device) -> torch.device:
         torch.zeros(1, device=chosen).item()  # some devices have a name and cannot compute
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
+        if isinstance(error, NotImplementedError):
+            reason = f"this PyTorch was built without {chosen.type}"
         raise UsageError("{} cannot be used: {}. {}", setting, reason, remedy) from None
     return chosen
 

@@ -69,7 +69,7 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
             raise UsageError(f"{dotted}={value}: write section.key=value, as in training.steps=500.")
         if not isinstance(table.setdefault(section, {}), dict):
             raise UsageError(f"{where}: [{section}] must be a section.")
-        table[section][key] = each_path(value, os.path.abspath) if dotted in PATHS else value
+        table[section][key] = each_path(value, _from(Path())) if dotted in PATHS else value
 
 
 def each_path(value: Any, change: Callable[[str], str]) -> Any:
@@ -146,7 +146,13 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
         tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
     config = Config(**{name: _section(kind, tables[name], where) for name, kind in sections.items()})
-    return _change_paths(config, lambda path: os.path.abspath(folder / path)) if folder else config
+    return _change_paths(config, _from(folder)) if folder else config
+
+
+def _from(folder: Path) -> Callable[[str], str]:
+    """Return a function that makes a path absolute: relative paths start at the folder, ~ is the home folder.
+    An address such as https://… stays, for the message that no file has this name."""
+    return lambda path: path if "://" in path else os.path.abspath(folder / os.path.expanduser(path))
 
 
 def without_folders(config: Config) -> Config:

@@ -4,13 +4,13 @@ import functools
 import gzip
 import hashlib
 import zlib
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
-from pellucid.config.file_names import short_names
+from pellucid.config.file_names import relative, short_names
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError, UsageError
 
@@ -63,6 +63,7 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
     """Read the pairs of all corpora in order, and clean them by the rules of [data]; raise an error if no
     pair is left."""
     several, found = len(data.languages) > 1, Counter[str]()
+    corpora = [[relative(file) for file in corpus] for corpus in corpora]  # for messages
     if corpora and several and len(data.languages) != len(corpora):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
@@ -188,6 +189,11 @@ def read_lines(file: str) -> Iterator[bytes]:
     try:
         with gzip.open(file) if file.endswith(".gz") else open(file, "rb") as stream:
             for number, line in enumerate(stream):
+                if number == 0 and line[-1:] != b"\n" and line.count(b"\r") > 1:
+                    raise PellucidError(
+                        f"{file}: its lines end in carriage returns alone, as on old Macs. Convert it: "
+                        f"tr '\\r' '\\n' < {file} > NEW"
+                    )
                 yield (line.removeprefix(BOM_UTF8) if number == 0 else line).removesuffix(b"\n")
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise PellucidError(f"{file}: damaged or cut short ({error}). Copy the file again.") from None
@@ -207,6 +213,11 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
     except UnicodeDecodeError as error:
         if bad_utf8 != "error":
             return line.decode(errors="replace"), False
+        if line[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
+            file = where.rpartition(":")[0]
+            raise PellucidError(
+                f"{file}: this is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {file} > NEW"
+            ) from None
         raise PellucidError(
             f"{where}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line. "
             f"Correct the line, or {or_else}."
@@ -260,6 +271,7 @@ def _aligned_rows(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _unreadable(file: str, error: OSError) -> PellucidError:
+    file = relative(file)
     if isinstance(error, FileNotFoundError):
         return PellucidError(
             f"{file}: no such file. Give the path of parallel text, as --source and --target or as [data] "

@@ -11,10 +11,14 @@ from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
 
-# What the beginning of a file of ours holds, by its ending. Where Pellucid chooses the names of files, it
-# replaces its own files and no others.
-MARKS = {".html": " · Pellucid</title>", ".png": "Software\0Pellucid", ".json": '{"pellucid": '}
-BEGINNING = 2000  # bytes
+# What the beginning of a file of ours holds, by its ending. Pellucid replaces its own files and no others.
+MARKS = {
+    ".html": " · Pellucid</title>".encode(),
+    ".png": b"Software\0Pellucid",
+    ".json": b'"pellucid": "',
+    ".npz": b"schema_version.npy",
+}
+BEGINNING = 20_000  # bytes
 ELSEWHERE = "Choose another place."
 
 
@@ -45,8 +49,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write(path: Any, content: bytes) -> None:
-    """Write a file completely or not at all; if that fails, raise an error that gives the reason."""
+    """Write a file completely or not at all; if that fails, or if a file of another kind is in the way, raise
+    an error that gives the reason."""
     chosen = place(path)
+    marks = [mark for mark in MARKS.values() if mark in content[:BEGINNING]]
+    if marks and os.path.lexists(chosen) and not _is_stream(chosen) and chosen.stat().st_size:
+        _refuse_foreign(chosen, marks[0])
     with writing(chosen, ELSEWHERE):
         write_whole(chosen, content)
 
@@ -67,15 +75,19 @@ def place(path: Any) -> Path:
 def refuse_foreign(paths: Iterable[Path]) -> None:
     """Raise an error if one of these files exists but was not written by Pellucid."""
     for path in filter(os.path.lexists, paths):
-        beginning = b""
-        if path.is_file():
-            with suppress(OSError), path.open("rb") as file:
-                beginning = file.read(BEGINNING)
-        if MARKS[path.suffix].encode() not in beginning:
-            raise PellucidError(
-                f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
-                "written. Move it away, or choose another folder."
-            )
+        _refuse_foreign(path, MARKS[path.suffix])
+
+
+def _refuse_foreign(path: Path, mark: bytes) -> None:
+    beginning = b""
+    if path.is_file():
+        with suppress(OSError), path.open("rb") as file:
+            beginning = file.read(BEGINNING)
+    if mark not in beginning:
+        raise PellucidError(
+            f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
+            "written. Move it away, or choose another name or folder."
+        )
 
 
 def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:

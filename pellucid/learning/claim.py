@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
 from pellucid.folder.manifest import MANIFEST
 from pellucid.folder.whole_file import making, writing
@@ -37,13 +37,13 @@ def refuse_taken(folder: Path) -> None:
     """Raise an error if `folder` is a file, or if it is not the folder of a run but contains files that a run
     would overwrite."""
     if os.path.lexists(folder) and not folder.is_dir():
-        raise PellucidError(f"{folder}: cannot be written: it is a file. Choose another --out.")
+        raise PellucidError("{}: cannot be written: it is a file. Choose another {}.", folder, Setting("out"))
     lock = folder / LOCK
     if (lock.is_file() and not lock.is_symlink() and lock.stat().st_size == 0) or is_run(folder):
         return
     if taken := _first_there(folder, (*WRITTEN, LOCK)):
         reason = "but the folder has no checkpoint of a training run: training would overwrite it"
-        raise UsageError(f"{taken} already exists, {reason}. Choose another --out.")
+        raise UsageError("{} already exists, {}. Choose another {}.", taken, reason, Setting("out"))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from pellucid.config.schema import Config, TrainingConfig
 from pellucid.learning.step import Step, share_done
+from pellucid.text.preparation import visible
 
 EVERY = 10.0  # seconds between two plain lines
 RECENT = 100  # steps whose mean loss is shown
@@ -78,9 +79,9 @@ def validation_lines(step: Step) -> Iterator[str]:
         best = " (the best so far)" if step.best else ""
         yield f"validation at step {step.number:,}: {step.validation}{best}"
         for sample in step.validation.samples:
-            yield f"  source:      {sample.source}"
-            yield f"  reference:   {sample.reference}"
-            yield f"  translation: {sample.translation}"
+            yield f"  source:      {visible(sample.source)}"
+            yield f"  reference:   {visible(sample.reference)}"
+            yield f"  translation: {visible(sample.translation)}"
 
 
 class Pace:

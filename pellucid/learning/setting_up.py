@@ -17,7 +17,7 @@ from pellucid.config.toml_file import from_table, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import Loaded, load_model
 from pellucid.learning.learner import Learner
@@ -141,8 +141,11 @@ def _read_state(
     saved = checkpoint.newest_state(out)
     if saved and not asked.resume:
         raise UsageError(
-            f"{out} holds a training run that stopped at step {saved.step}. Go on with --resume, or choose "
-            "another --out."
+            "{} holds a training run that stopped at step {}. Go on with {}, or choose another {}.",
+            out,
+            saved.step,
+            Setting("resume", True),
+            Setting("out"),
         )
     data = fingerprints(asked)
     if saved:

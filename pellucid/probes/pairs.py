@@ -94,8 +94,8 @@ def _change(pairs: Sequence[Pair], scores: Any) -> tuple[int, float, float] | No
     n = len(pairs)
     if n < 3 * EDGE:
         return None
-    _, ranks, ties = np.unique(scores.round(3), return_inverse=True, return_counts=True)
-    ranks = (ties.cumsum() - ties / 2)[ranks]  # equal scores have the mean of their ranks
+    _, places, ties = np.unique(scores.round(3), return_inverse=True, return_counts=True)
+    ranks = (ties.cumsum() - ties / 2)[places]  # equal scores have the mean of their ranks
     sums, before = ranks.cumsum()[:-1], np.arange(1, n)
     gaps = abs(sums / before - (ranks.sum() - sums) / (n - before))
     deviations = gaps * np.sqrt(12 * before * (n - before) / n) / n

@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,21 +11,16 @@ from pellucid.config.nearest import nearest
 from pellucid.data import phrasebook
 from pellucid.errors import UsageError
 from pellucid.text.preparation import prepare
+from pellucid.text.preparation import visible as visible
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.sentences import Sentence, read_source, read_target
+from pellucid.translate.sentences import Sentence, check_texts, read_source, read_target
 
 TAG = re.compile(r">>([^<>]+)<<")  # of a language
 TOKENS = 256  # the longest sentence that is explained: attention matrices grow with the square of the length
 SPACE = "▁"
 NAMED = 5  # unknown characters that a message names
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
-
-
-def visible(text: str) -> str:
-    """Replace control characters and lone surrogates with �, so that the text is safe to show anywhere."""
-    hidden = ("Cc", "Cs")
-    return "".join("�" if unicodedata.category(letter) in hidden else letter for letter in text)
 
 
 def number_text(number: float, form: str) -> str:
@@ -37,6 +31,7 @@ def number_text(number: float, form: str) -> str:
 def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
     """Read the sentence to explain. Raise an error if it is empty or too long, or if it has a word that a
     vocabulary of whole words does not have."""
+    check_texts([text])
     source = read_source(text, to, vocabulary, TOKENS)
     if source.empty:
         raise UsageError('the sentence is empty: nothing to explain. Give one, such as "How are you".')
@@ -47,6 +42,7 @@ def source_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
 def target_of(text: str, to: str | None, vocabulary: Vocabulary) -> Sentence:
     """Read a target that the user chose; raise an error if it is too long or has an unknown word. If it is
     empty, only the end token is expected."""
+    check_texts([text], "target")
     target = read_target(text, to, vocabulary, TOKENS)
     _check(target, "target", vocabulary)
     return target

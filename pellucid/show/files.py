@@ -57,10 +57,10 @@ def as_npz(reading: Reading) -> bytes:
     """Return an explanation as the bytes of an .npz file: every tensor by its name, tokens and alignment."""
     pairs = [[link.source, link.target] for link in align(reading).links]
     arrays: dict[str, Any] = {
+        "schema_version": VERSION,  # first: by it a file of ours is known
         **{name: record.tensor.numpy() for name, record in reading.trace.items()},
         **_tokens(reading),
         "expected_tokens": [step.expected for step in reading.steps],
-        "schema_version": VERSION,
         "alignment": np.array(pairs, dtype=int).reshape(-1, 2),
     }
     content = io.BytesIO()

@@ -76,3 +76,9 @@ def _join(text: str, language: str | None) -> str:
         text = re.sub(r"(?<=\w)' (?=\w)", "'", text)
     closing = "".join(mark for mark in _CLOSING if language != "fr" or mark not in _SPACED_IN_FRENCH)
     return re.sub(rf" ([{closing}]+)(?!\S)", r"\1", text)
+
+
+def visible(text: str) -> str:
+    """Replace control characters and lone surrogates with �, so that the text is safe to show anywhere."""
+    hidden = ("Cc", "Cs")
+    return "".join("�" if unicodedata.category(letter) in hidden else letter for letter in text)

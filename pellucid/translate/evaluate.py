@@ -45,6 +45,10 @@ def evaluate(
     """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
+    if isinstance(hypotheses, str) or isinstance(references, str):
+        raise UsageError(
+            "evaluate compares lists of texts, and was given a single text. Put it in a list: [text]."
+        )
     one = all(isinstance(each, str) for each in references)
     lists = cast("list[Sequence[str]]", [references] if one else references)
     for texts in lists:

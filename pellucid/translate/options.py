@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from typing import Any, TypedDict, get_args
 
+from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
 from pellucid.config.settings import number
 from pellucid.errors import Setting, UsageError
@@ -89,7 +90,10 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are not None, as a dictionary. Raise an error for a value that is not allowed,
     or for an option of sampling, such as top_k, without `sample`."""
     values = {name: value for name, value in options.items() if value is not None}
+    known = TranslationOptions.__annotations__
     for name, value in values.items():
+        if name not in known:
+            raise UsageError(f"there is no option {name!r}.{did_you_mean(name, known)}")
         if name in LIMITED:
             _check(LIMITED[name], value)
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():

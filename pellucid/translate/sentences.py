@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pellucid.data.corpus import CHARACTERS_PER_TOKEN
@@ -30,6 +30,14 @@ class Sentence:
     empty: bool = False  # nothing but white space and what normalisation removes
     truncated: bool = False
     unknown: Sequence[str] = ()  # its words or characters that the vocabulary does not have, in their order
+
+
+def check_texts(texts: Iterable[object], name: str = "sentence") -> None:
+    """Raise an error if one of the texts is not a string."""
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            remedy = "Give a string, or a list of strings."
+            raise UsageError(f"{name} {number} is {text!r:.60}, which is not text. {remedy}")
 
 
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:

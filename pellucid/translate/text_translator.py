@@ -1,7 +1,7 @@
 """Translate text: sentences in, translations out."""
 
-from collections.abc import Iterator, Sequence
-from typing import Unpack, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Unpack, cast, overload
 
 from pellucid.config.schema import Config
 from pellucid.errors import UsageError
@@ -15,6 +15,7 @@ from pellucid.translate.request import Call, make_call
 from pellucid.translate.sentences import (
     TOKENS,
     Sentence,
+    check_texts,
     read_source,
     read_target,
     take_ids,
@@ -102,7 +103,8 @@ class TextTranslator:
         batch_tokens: source tokens that are decoded together; fewer need less memory. Default: what fits.
         memory: MB that translating may take besides the model; sentences that do not fit wait. Default: 4000.
         """
-        texts = [sources] if isinstance(sources, str) else sources
+        several = isinstance(sources, Iterable) and not isinstance(sources, str | bytes)
+        texts = list(sources) if several else [cast("str", sources)]
         sentences = self._read_sources(texts, to)
         warn_of_truncation(sentences, self._longest)
         call = self.request(sentences, options)
@@ -145,6 +147,7 @@ class TextTranslator:
                 f"score was given {sides[0]} as sources and {sides[1]} as targets. "
                 "Give two lists with a target for each source."
             )
+        check_texts(targets, "target")
         asked = self._read_sources(sources, to)
         each = zip(targets, asked, strict=True)
         wanted = [read_target(text, source.to, self.vocabulary, self._longest) for text, source in each]
@@ -163,6 +166,7 @@ class TextTranslator:
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)
+        check_texts(texts)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
 
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:

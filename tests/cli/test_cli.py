@@ -34,6 +34,29 @@ def test_an_unknown_verb_or_argument_is_code_2(pellucid: Command, words: str) ->
     assert pellucid(*words.split()).code == 2  # the last: no option may be abbreviated
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("tranlate demo", "pellucid: error: there is no verb 'tranlate'. Did you mean \"translate\"?"),
+        ("xyzzy", "pellucid: error: there is no verb 'xyzzy'."),
+        (
+            "translate demo --bean=3",
+            'pellucid translate: error: unrecognized arguments: --bean=3. Did you mean "--beam"?',
+        ),
+        ("--verson", 'pellucid: error: unrecognized arguments: --verson. Did you mean "--version"?'),
+        ("translate demo --to es --to fr", "pellucid translate: error: --to is given twice. Leave one out."),
+        (
+            "explain demo a --html a --html a",
+            "pellucid explain: error: --html is given twice. Leave one out.",
+        ),
+    ],
+)
+def test_what_was_probably_meant(pellucid: Command, words: str, message: str) -> None:
+    outcome = pellucid(*words.split())
+    assert outcome.code == 2 and outcome.err.splitlines()[-1] == message
+    assert outcome.err.startswith(f"usage: {message.partition(': error')[0]} [-h]"), "of the verb"
+
+
 @pytest.mark.parametrize("verb", ["data", "example", "exercise", "experiment"])
 def test_a_verb_that_has_a_list_needs_a_name_or_that_list(pellucid: Command, verb: str) -> None:
     outcome = pellucid(verb)
@@ -86,6 +109,21 @@ def test_an_interruption_has_the_exit_code_of_its_signal(
     monkeypatch.setattr("pellucid.cli.data.fetch", interrupted)
     code = 143 if number else 130
     assert pellucid("data", "multi30k-en-de") == (code, "", "pellucid: interrupted.\n")
+
+
+def test_sigterm_leaves_nothing_behind(
+    pellucid: Command, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*arguments: object) -> None:
+        folder = next(each for each in arguments if isinstance(each, Path))
+        (folder / "half").write_text("written")
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("pellucid.interop.exporting.write_ctranslate2", terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    outcome = pellucid("export", "ctranslate2", toy_model, tmp_path / "out")
+    assert outcome == (143, "", "pellucid: interrupted.\n")
+    assert list(tmp_path.iterdir()) == [] and signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1)])

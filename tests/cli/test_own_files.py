@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import foreign
+import numpy as np
 import pytest
 import toy
 from command import Command
@@ -81,6 +82,36 @@ def test_no_verb_changes_what_it_did_not_write(
     assert foreign.everything(full) == before
     assert outcome.code != 0
     assert str(full / named) in outcome.err and "Traceback" not in outcome.err
+
+
+NAMED = {
+    "--html": ("explain", "demo", "I like cats", "--to", "es"),
+    "--json": ("explain", "demo", "I like cats", "--to", "es"),
+    "--npz": ("explain", "demo", "I like cats", "--to", "es"),
+    "example --html": ("example", "004-self"),
+}
+
+
+@pytest.mark.parametrize("option", NAMED)
+def test_a_file_that_is_named_is_replaced_if_it_is_ours(
+    option: str, toy_model: Path, tmp_path: Path, pellucid: Command
+) -> None:
+    """Over a model's weights, over another program's file of that kind, over an empty file, over our own."""
+    words, ending = (*NAMED[option], option.split()[-1]), option.split("--")[-1]
+    file = tmp_path / f"file.{ending}"
+    np.savez(tmp_path / "other.npz", a=np.zeros(2))
+    others = (tmp_path / "other.npz").read_bytes(), b"<title>mine</title>", b'{"schema": 1}'
+    for content in ((toy_model / "weights.safetensors").read_bytes(), *others):
+        file.write_bytes(content)
+        outcome = pellucid(*words, file)
+        assert (outcome.code, file.read_bytes()) == (1, content)
+        assert outcome.err == (
+            f"pellucid: {file} already exists, and Pellucid did not write it: it was not changed, and "
+            "nothing was written. Move it away, or choose another name or folder.\n"
+        )
+    file.write_bytes(b"")
+    for _ in range(2):
+        assert pellucid(*words, file).code == 0 and file.stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,16 @@ def test_overrides(tmp_path: Path) -> None:
         read(path, {"training.step": 7})
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_the_home_folder_and_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    files = {"data.train": ["~/a.tsv"], "data.validation": ["https://a.org/b.tsv"]}
+    table = {"data": {name.partition(".")[2]: value for name, value in files.items()}}
+    path = config_file(tmp_path, "" if given else tomli_w.dumps(table))
+    data = read(path, files if given else None).data
+    assert (data.train, data.validation) == ((("/home/somebody/a.tsv",),), (("https://a.org/b.tsv",),))
+
+
 @pytest.mark.parametrize("given", [False, True], ids=["in the file", "on the command line"])
 def test_relative_paths_are_the_files_folders_or_the_working_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: bool

@@ -137,6 +137,16 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
         (b"1\n2\n3\n", b"1\n2\n", "a.en has 3 lines and SOURCE/a.de has 2: each line must be "),
         (b"\n", b"eins\n", "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the "),
         (None, b"eins\n", "a.en: no such file. Give the path of parallel text, as --source and --target "),
+        (
+            "\ufeffone\n".encode("utf-16-le"),
+            b"eins\n",
+            "a.en: this is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 SOURCE/a.en > NEW",
+        ),
+        (
+            b"one\rtwo\r",
+            b"eins\rzwei\r",
+            "a.en: its lines end in carriage returns alone, as on old Macs. Convert it: tr '\\r' '\\n' < ",
+        ),
     ],
 )
 def test_files_that_cannot_be_used(tmp_path: Path, source: bytes | None, target: bytes, message: str) -> None:
@@ -149,6 +159,19 @@ def test_files_that_cannot_be_used(tmp_path: Path, source: bytes | None, target:
     with pytest.raises(PellucidError, match=f"^{re.escape(expected)}"):
         read_pairs([files], DataConfig())
     assert read_pairs([], DataConfig()) == ([], Report())
+
+
+def test_files_below_the_working_folder_are_named_as_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for read in (lambda files: read_pairs([files], DataConfig()), lambda files: fingerprint([files])):
+        with pytest.raises(PellucidError, match=r"^nowhere/a\.tsv: no such file"):
+            read([str(tmp_path / "nowhere" / "a.tsv")])
+        with pytest.raises(PellucidError, match=r"^https://a\.org/a\.tsv: no such file"):
+            read(["https://a.org/a.tsv"])
+    (tmp_path / "a.tsv").write_text("one\teins\n")
+    assert read_pairs([[str(tmp_path / "a.tsv")]], DataConfig())[0][0].origin == "a.tsv:1"
 
 
 def test_duplicates_and_identical_sides_are_counted_and_duplicates_removed_on_request(tmp_path: Path) -> None:

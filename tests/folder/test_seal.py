@@ -185,14 +185,14 @@ def test_a_replacement_is_on_the_disk_before_its_manifest_and_its_name_before_th
 @pytest.mark.parametrize("ending", MARKS)
 def test_only_a_file_of_ours_is_replaced(tmp_path: Path, ending: str, kind: str) -> None:
     ours, path = (tmp_path / f"{name}{ending}" for name in ("ours", "theirs"))
-    ours.write_bytes(b"<title>" + MARKS[ending].encode())
+    ours.write_bytes(b"<title>" + MARKS[ending])
     path.touch() if kind == "empty" else foreign.put(path, kind)
     refuse_foreign([ours, tmp_path / f"new{ending}"])
     with pytest.raises(PellucidError) as error:
         refuse_foreign([ours, path])
     assert str(error.value) == (
         f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
-        "written. Move it away, or choose another folder."
+        "written. Move it away, or choose another name or folder."
     )
 
 

@@ -25,7 +25,7 @@ def test_whatever_has_a_run_s_name_is_left_alone(tmp_path: Path, name: str, kind
             next(pellucid.training(CONFIG, tmp_path / "own", resume=resume))
         assert str(error.value) == (
             f"{tmp_path / 'own' / name} already exists, but the folder has no checkpoint of a training "
-            "run: training would overwrite it. Choose another --out."
+            "run: training would overwrite it. Choose another out."
         )
         assert foreign.everything(tmp_path) == before
 

@@ -73,10 +73,10 @@ def test_a_bar_on_a_terminal() -> None:
 
 
 def test_a_validation_shows_two_translations() -> None:
-    found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c", "[c]", "")))
+    found = dataclasses.replace(FOUND, samples=(Sample("a b", "b a", "b"), Sample("c\0\x1b", "[c]", "")))
     said = list[str]()
     (step,) = steps(1)
     plain_lines(CONFIG, said.append)(dataclasses.replace(step, validation=found))
     samples = ["source:      a b", "reference:   b a", "translation: b"]
-    samples += ["source:      c", "reference:   [c]", "translation: "]
+    samples += ["source:      c��", "reference:   [c]", "translation: "]
     assert said[2:] == [f"  {line}" for line in samples]

@@ -72,5 +72,11 @@ def test_what_cannot_be_compared() -> None:
         evaluate(HYPOTHESES, REFERENCES, tokenize="moses")
     with pytest.raises(PellucidError, match=r"^3 translations cannot be compared with 2 references: "):
         evaluate(HYPOTHESES, [REFERENCES, REFERENCES[:2]])
+    for texts in (("a", "b"), (["a"], "b"), ("a", ["b"])):
+        with pytest.raises(PellucidError) as error:
+            evaluate(*texts)
+        assert str(error.value) == (
+            "evaluate compares lists of texts, and was given a single text. Put it in a list: [text]."
+        )
     with pytest.raises(PellucidError, match="there are no translations to evaluate"):
         evaluate([], [])

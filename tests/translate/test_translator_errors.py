@@ -16,6 +16,7 @@ from pellucid.translate.options import LENGTH, PENALTY
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 
+NO_TEXT = "is not text. Give a string, or a list of strings."
 LANGUAGES = (("en", "fr"), ("en", "es"))
 
 
@@ -161,6 +162,16 @@ def test_wrong_options(message: str) -> None:
         (lambda ours: ours.score(["a", "b"], ["c"]), "score was given 2 as sources and 1 as targets. Give "),
         (lambda ours: ours.score("a", "b"), "one text as sources and one text as targets. Give two "),
         (lambda ours: ours.stream("the dog", beam=4), "stream follows one hypothesis, because with"),
+        (lambda ours: ours.translate(3), f"sentence 1 is 3, which {NO_TEXT}"),
+        (lambda ours: ours.translate(b"a"), f"sentence 1 is b'a', which {NO_TEXT}"),
+        (lambda ours: ours.translate(["a", None]), f"sentence 2 is None, which {NO_TEXT}"),
+        (lambda ours: ours.stream(None), f"sentence 1 is None, which {NO_TEXT}"),
+        (lambda ours: ours.explain(3), f"sentence 1 is 3, which {NO_TEXT}"),
+        (lambda ours: ours.explain("the dog", target=3), f"target 1 is 3, which {NO_TEXT}"),
+        (lambda ours: ours.compare("dog", "the dog", 3), f"sentence 1 is 3, which {NO_TEXT}"),
+        (lambda ours: ours.score(["a", "b"], ["c", 4]), f"target 2 is 4, which {NO_TEXT}"),
+        (lambda ours: ours.translate("a", beams=3), "there is no option 'beams'. Did you mean \"beam\"?"),
+        (lambda ours: ours.translate_ids([[5, 3]], n_bets=2), "no option 'n_bets'. Did you mean \"n_best\"?"),
     ],
 )
 def test_wrong_sources(call: Any, message: str) -> None:
@@ -177,6 +188,25 @@ def test_a_precision_that_there_is_not() -> None:
     )
     with pytest.raises(UsageError, match=r"^precision = 'fp16' works on a GPU only\. Choose device"):
         Translator(ours.model, ours.vocabulary, ours.config, "fp16")
+
+
+def test_generators_and_tuples_are_lists_too() -> None:
+    ours, lines = translator(), sentences(2)
+    expected = ours.translate(lines)
+    assert ours.translate(tuple(lines)) == expected  # type: ignore[comparison-overlap]
+    assert ours.translate(line for line in lines) == expected  # type: ignore[call-overload]
+
+
+def test_a_device_that_pytorch_was_built_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*arguments: Any, **more: Any) -> None:
+        raise NotImplementedError("Could not run 'aten::empty.memory_format' with arguments from …. More.")
+
+    monkeypatch.setattr(torch, "zeros", missing)
+    with pytest.raises(UsageError) as error:
+        load(tmp_path, device="mps")
+    assert str(error.value) == (
+        'device = \'mps\' cannot be used: this PyTorch was built without mps. Use "auto", "cpu" or "cuda".'
+    )
 
 
 @pytest.mark.parametrize("device", ["gpu", "meta", "hpu", "cuda:99999999999", None, 0.5])
