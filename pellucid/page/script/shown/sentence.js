@@ -17,7 +17,7 @@ import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
 import { setState, state } from "../view/state.js";
-import { ownTranslation } from "../view/typing.js";
+import { ownTranslation, partingOf } from "../view/typing.js";
 import { glancing } from "./lighting.js";
 
 /** The headline of a whole run, with the numbers of the run that is shown; of a switched one, `before` is the run
@@ -82,7 +82,7 @@ const differenceOf = async (run) => {
   const given = "This translation was given, not found by the model";
   const said = await ownTranslation(run);
   if (!said) return `${given}.`;
-  const place = run.expected.findIndex((token, at) => token !== said.expected[at]);
+  const place = partingOf(run, said);
   if (place < 0) return [`${given}, and the model says the same: `, words(said.translation), "."];
   const loss = ({ steps }) => fourDecimals(steps.reduce((sum, step) => sum + step.loss, 0));
   const has = ({ expected, probability }) => [words(expected), ` has ${fourDecimals(probability)}`];

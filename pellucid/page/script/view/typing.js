@@ -52,18 +52,24 @@ export const fitTyping = (model) => {
   const { kind, source, words_of } = model.vocabulary;
   const list = found("examples").querySelector(".word-list");
   list.hidden = kind !== "word" || !source; // pieces are no words
-  if (!list.hidden) redraw(list.querySelector("div"), Object.keys(words_of ?? { "": [] }).map(wordsKnown(model)));
+  const languages = words_of ? Object.keys(words_of) : [null];
+  if (!list.hidden)
+    redraw(
+      list.querySelector("div"),
+      languages.map((each) => wordsKnown(model.vocabulary, each)),
+    );
 };
 
-/** The words of a language as a paragraph after their number; without a language, all of the source side. */
-const wordsKnown =
-  ({ vocabulary }) =>
-  (language) => {
-    const known = wordsOfSide(vocabulary, "source", language || null);
-    const heading = `${language ? `${languageName(language)}, ` : ""}${known.length} words: `;
-    const shown = known.toSorted((one, other) => one.localeCompare(other)).map((word) => [words(word), " "]);
-    return element("p", element("b", heading), shown);
-  };
+/** The words of a language as a paragraph, after their number; without a language, all of the source side. */
+const wordsKnown = (vocabulary, language) => {
+  const known = wordsOfSide(vocabulary, "source", language).toSorted((one, other) => one.localeCompare(other));
+  const heading = `${language ? `${languageName(language)}, ` : ""}${known.length} words: `;
+  return element(
+    "p",
+    element("b", heading),
+    known.map((word) => [words(word), " "]),
+  );
+};
 
 const canRead = (model, { textContent: text, dataset: { from, to } }) => {
   try {
@@ -136,7 +142,10 @@ const submitSentence = async (event) => {
     say(`${run.text} becomes ${run.translation}`);
     isUnsent = false;
     field.value = text;
-    const time = target === null ? FIRST_TIME : { mode: "training", position: await partingOf(run) };
+    const time =
+      target === null
+        ? FIRST_TIME
+        : { mode: "training", position: Math.max(0, partingOf(run, await ownTranslation(run))) };
     await setState({ ...time, text, to, target, row: null, column: null });
   } catch (error) {
     if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field, error.unknown);
@@ -156,15 +165,6 @@ const explainAsKnown = async (text, to, target, model) => {
 export const ownTranslation = (run) =>
   run.computes ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
 
-/** The position from which on a given translation differs from the model's own, or the first. */
-const partingOf = async (run) => {
-  const said = await ownTranslation(run);
-  return Math.max(
-    0,
-    run.expected.findIndex((token, at) => token !== said?.expected[at]),
-  );
-};
-
 /** The run of a model over the reader's own sentence, computed once; words with other capitals are read as known. */
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
@@ -174,3 +174,6 @@ export const ownRun = (text, to, target, model) => {
     return made;
   });
 };
+
+/** The position from which on a given translation differs from the model's own; −1 for none. */
+export const partingOf = (run, said) => run.expected.findIndex((token, at) => token !== said?.expected[at]);
