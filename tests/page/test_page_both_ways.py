@@ -101,3 +101,15 @@ def test_without_its_mask_a_step_is_decoded_by_itself(
     opened.go(address.replace(f"{SELF}.weights", ""))
     assert word in opened.text("#drawing .next .best li:first-child")
     assert opened.page.locator("#drawing .target .token").count() == t
+
+
+@pytest.mark.parametrize(("difference", "told"), [(0.5, "differs"), (0.002, "differs"), (9e-6, "equals")])
+def test_what_differs_by_more_than_a_thousandth_is_not_equal(
+    open_page: OpenPage, difference: float, told: str
+) -> None:
+    found = """(difference) => {
+      const run = {};
+      onceOfRun(run, "compared true", async () => ({ difference, where: "here" }));
+      return equalityOf(run, true);
+    }"""
+    assert open_page().page.evaluate(found, difference).startswith(f"Step by step {told}")

@@ -118,3 +118,51 @@ def test_what_is_no_number_equals_nothing(
         [ours, theirs],
     )
     assert found == difference
+
+
+def test_of_words_equally_alike_the_one_that_begins_alike_comes_first(page: Any) -> None:
+    assert page.evaluate("closeMatches('cast', ['tsac', 'cats', 'scat'], 3, 0.5)") == ["cats", "tsac", "scat"]
+
+
+@pytest.mark.parametrize(
+    ("where", "path", "is_meant"),
+    [
+        ("decoder.layers.1", "decoder.layers.1.self_attention", True),
+        ("decoder.layers.1", "decoder.layers.10.self_attention", False),
+        ("decoder.layers.1.self_attention", "decoder.layers.1", False),
+        (None, "encoder", True),
+    ],
+)
+def test_a_switch_of_a_layer_is_one_of_its_parts(page: Any, where: str, path: str, is_meant: bool) -> None:
+    assert page.evaluate("([where, path]) => isMeant({ where }, path)", [where, path]) == is_meant
+
+
+def test_an_unknown_letter_costs_ten_more_than_the_rarest_piece(page: Any) -> None:
+    """Against every way to cut a text: a, which is no piece, with bc; or ab, and c, which is the rarest."""
+    pieces = {"ab": -5.0, "bc": -1.0, "c": -20.0}
+    side = "{ ids: new Map([['ab', 0], ['bc', 1], ['c', 2]]), scores: [-5, -1, -20], least: -20, longest: 2 }"
+    ways = [["ab", "c"], ["a", "bc"], ["a", "b", "c"]]
+    best = max(ways, key=lambda way: sum(pieces.get(piece, -30.0) for piece in way))
+    assert page.evaluate(f"cutByScore({side}, 'abc')") == best
+
+
+def test_of_equal_merges_the_first_is_made(page: Any) -> None:
+    side = "{ ids: new Map([['ab', 0], ['bc', 1]]), scores: [-1, -1] }"
+    assert page.evaluate(f"cutByMerges({side}, 'abcab')") == ["ab", "c", "ab"]
+
+
+SAYING_A_TAG = """(name) => {
+  const [model] = page.models;
+  const { pieces } = model.vocabulary.target;
+  const tag = pieces.indexOf(">>hi<<");
+  const bias = makeTensor("O", [pieces.length]);
+  bias.data[tag] = 1000;
+  const parameters = new Map(model.parameters).set(name, bias);
+  return [tag, translateIds(page.runs[0].sourceIds, { ...model, parameters })[0].ids];
+}"""
+
+
+def test_a_translation_says_no_language_tag(page: Any) -> None:
+    """However likely the model finds it."""
+    tag, said = page.evaluate(SAYING_A_TAG, "decoder.projection.bias")
+    assert tag >= 0 and tag not in said

@@ -1,6 +1,7 @@
 """What the page keeps and what it ends: addresses, faults, playing, the focus, drawings that are late."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opened_page import OpenPage
@@ -36,6 +37,33 @@ def test_parts_of_the_second_model_have_addresses(
     assert f"{value:z.4f}" in opened.text(".making-total") and not opened.is_seen("#fault")
     opened.click("run-0")
     assert f'no tensor is called "{name}"' in opened.text("#fault") and opened.is_seen("#drawing")
+
+
+LEADS_BACK = """(changes) => {
+  const asked = { ...FIRST_STATE, ...changes, switches: { ...UNSWITCHED, ...changes.switches } };
+  return [asked, stateOf(hashOf(asked))];
+}"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"position": 3},
+        {"position": 2, "mode": "training"},
+        {"position": 1, "cached": False},
+        {"text": "I like cats & dogs", "to": "es", "target": "a, b"},
+        {"block": SELF, "tensor": f"{SELF}.weights", "mode": "training", "head": 1, "row": 2, "column": 0},
+        {"block": SELF, "tensor": "encoder.output", "mode": "training"},
+        {"switches": {"causal": False, "where": SELF, "head": 1}},
+        {"switches": {"scale": False, "residual": False, "padding": "unmasked", "where": "decoder.layers.1"}},
+        {"switches": {"silent": {SELF: [0, 1], CROSS: [1]}}, "beside": "before"},
+        {"open": "tour", "stop": 3},
+    ],
+    ids=str,
+)
+def test_an_address_leads_back_to_its_state(open_page: OpenPage, changes: dict[str, Any]) -> None:
+    asked, found = open_page().page.evaluate(LEADS_BACK, changes)
+    assert found == asked
 
 
 def test_the_chosen_model_reads_what_is_typed(open_page: OpenPage, two: Path, deeper: Explanation) -> None:

@@ -58,10 +58,6 @@ const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
 export const mostProbable = (probabilities, row, count, tokens) => {
   const size = probabilities.shape[2];
   const numbers = probabilities.data.subarray(row * size, (row + 1) * size);
-  if (probabilities.kept) {
-    const best = probabilities.kept.tokens[row].slice(0, Math.min(count, size - 1));
-    return best.map((token, rank) => [token, numbers[rank]]);
-  }
   return bestPlaces(numbers, count).map((id) => [tokens[id], numbers[id]]);
 };
 

@@ -6,7 +6,7 @@ import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
 import { roam } from "../base/roam.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
-import { alignmentOf, attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
+import { attentionsOf, fullTitleOf, kindOf, layersOf, sublayersOf, titleOf } from "../runs/parts.js";
 import { stripPicture } from "../matrices/painting.js";
 import { scaleOf } from "../matrices/scales.js";
 import { NO_MATRIX, setState, state } from "../view/state.js";
@@ -18,7 +18,7 @@ const COMPACT = 3; // more layers than this stand as one row each
 
 /** The model of a run as an element; call its `.appear()` when it is in the page. */
 export const modelOf = async (run) => {
-  const [shares, memory] = [await alignmentOf(run), await run.get("encoder.output")];
+  const memory = await run.get("encoder.output");
   const isCompact = ["encoder", "decoder"].some((stack) => layersOf(run, stack).length > COMPACT);
   const model = element("div.model", { class: isCompact && "compact" }, [
     drawn("svg.strands", { "aria-hidden": "true" }),
@@ -43,7 +43,7 @@ export const modelOf = async (run) => {
   const looks = isCompact ? {} : await weightsToDraw(run);
   model.appear = () => {
     roam(model);
-    lightDrawing({ model, run, shares, looks });
+    lightDrawing({ model, run, looks });
   };
   return model;
 };

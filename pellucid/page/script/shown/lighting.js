@@ -6,17 +6,17 @@ import { isReached, state } from "../view/state.js";
 import { fitTokens } from "./fitting.js";
 import { lightStrands } from "./strands.js";
 
-// What is lit: the headline of a run and where its positions looked; a drawing, which may still be that of a run before;
+// What is lit: a run and where its positions looked; a drawing, which may still be that of a run before;
 // the position of the view, and the one that a pointer is on.
-const lit = { run: null, headline: [], drawing: null, shown: 0, position: 0 };
+const lit = { run: null, shares: [], drawing: null, shown: 0, position: 0 };
 
 /** Light up the headline of a run: where each position looked, and the position of the view. */
-export const lightHeadline = (run, headline, position) => {
-  Object.assign(lit, { run, headline, shown: position });
+export const lightHeadline = (run, shares, position) => {
+  Object.assign(lit, { run, shares, shown: position });
   lightPosition(position);
 };
 
-/** The drawing that is to be lit up: {model, run, shares: where each of its positions looked, looks}. */
+/** The drawing that is to be lit up: {model, run, looks}. */
 export const lightDrawing = (drawing) => {
   lit.drawing = drawing;
   lightAgain();
@@ -44,15 +44,15 @@ export const glancing = (position) => {
 const lightPosition = (position) => {
   lit.position = position;
   const drawing = lit.drawing?.run === lit.run ? lit.drawing : null; // positions are those of one run
-  lightTokens(found("sentence"), lit.headline, position);
+  lightTokens(found("sentence"), position);
   drawArcs(position);
   if (!drawing) return;
-  lightTokens(drawing.model, drawing.shares, position);
+  lightTokens(drawing.model, position);
   redraw(drawing.model.querySelector(".next"), nextWords(drawing.run, position));
   lightStrands(drawing, position);
 };
 
-const lightTokens = (place, shares, position) => {
+const lightTokens = (place, position) => {
   for (const token of place.querySelectorAll("[data-position]")) {
     const at = Number(token.dataset.position);
     token.classList.toggle("lit", at === position);
@@ -60,7 +60,7 @@ const lightTokens = (place, shares, position) => {
     token.classList.toggle("cached", state.mode === "step" && state.cached && at < state.position);
     if (token.matches(".said")) token.setAttribute("aria-pressed", String(at === position));
   }
-  shareOut(place, shares[position] ?? []);
+  shareOut(place, lit.shares[position] ?? []);
 };
 
 export const MOST_ROWS = 8; // of the memory; of a longer one the rows with the least attention are only counted

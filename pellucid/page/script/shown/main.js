@@ -7,17 +7,7 @@ import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch, countSwitched, isSwitched } from "../runs/switches.js";
 import { startOwnForm } from "../own/own.js";
-import {
-  NO_SENTENCE,
-  hashOf,
-  replaceState,
-  setState,
-  state,
-  stateOf,
-  whenChanged,
-  withinRuns,
-  writeAddress,
-} from "../view/state.js";
+import { hashOf, replaceState, setState, state, stateOf, whenSet, withinRuns, writeAddress } from "../view/state.js";
 import { momentInWords, playing, timeControls } from "../view/time.js";
 import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
 import { runInTime, runSwitched, showRuns } from "../view/view.js";
@@ -61,7 +51,7 @@ const showView = async (focus = null) => {
 const runsInstead = (asked, error) => {
   if (asked.text === null || asked !== state) throw error;
   writeTyped(asked);
-  replaceState({ ...asked, ...NO_SENTENCE, switches: UNSWITCHED, fault: error.message });
+  replaceState({ ...asked, text: null, to: null, target: null, switches: UNSWITCHED, fault: error.message });
   return runsOfView();
 };
 
@@ -201,6 +191,6 @@ const startPage = async () => {
   await showAddress();
 };
 
-whenChanged(showView);
+whenSet(showView);
 
 startPage();

@@ -42,7 +42,7 @@ export const replaceState = (next) => {
 let draw = async () => {};
 
 /** Set the function that draws the state. */
-export const whenChanged = (show) => {
+export const whenSet = (show) => {
   draw = show;
 };
 

@@ -156,11 +156,6 @@ const submitSentence = async (event) => {
 
 const ownRuns = new Map();
 
-const explainAsKnown = async (text, to, target, model) => {
-  const read = (typing, side) => (typing === null ? null : inKnownCase(typing, to, model, side));
-  return explainText(read(text, "source"), to, read(target, "target"), model);
-};
-
 /** The model's own translation of a run's sentence; null where it cannot be made. */
 export const ownTranslation = (run) =>
   run.computes ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
@@ -169,7 +164,8 @@ export const ownTranslation = (run) =>
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   return madeOnce(ownRuns, key, () => {
-    const made = explainAsKnown(text, to, target, model);
+    const read = (typing, side) => typing && inKnownCase(typing, to, model, side);
+    const made = (async () => explainText(read(text, "source"), to, read(target, "target"), model))();
     made.catch(() => ownRuns.delete(key));
     return made;
   });
