@@ -70,4 +70,4 @@ def texts(cell: Any, exact: bool = True) -> list[str]:
     printed = "".join(output.get("text", "") for output in outputs)
     shown = [output["data"].get("text/plain", "") for output in outputs if "data" in output]
     found = [printed, *shown] if printed else shown
-    return found if exact else [" ".join(re.findall(r"[^\W\d]+", text)) for text in found]
+    return found if exact else [" ".join(re.findall(r"[^\W\d]{2,}", text)) for text in found]
