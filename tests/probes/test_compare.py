@@ -122,6 +122,12 @@ def test_bank_by_the_river_and_for_money(pellucid: Command) -> None:
     for word, sentence in (("boat", "first"), ("money", "second")):
         assert movers[word].sentences == sentence and movers[word].share > 0.2
     *_, last = comparison.layers
+    text = comparison.lines(80)
+    first_row = 2 + next(n for n, line in enumerate(text) if line.startswith(last.attention))
+    named = [line.split()[0] for line in text[first_row : first_row + 6]]
+    assert (
+        named == [each.word for each in last.movers[:6]] and min(each.share for each in last.movers[:6]) < 0
+    )
     most = [f"{each.word} ({each.share:.0%})" for each in last.movers if each.share >= 0.1][:3]
     assert verdict(comparison).endswith(f" In the last layer it was moved most by {', '.join(most)}.")
 
