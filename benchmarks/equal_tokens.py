@@ -34,7 +34,7 @@ from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.learning.learner import Learner, learning_rate
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
-from pellucid.learning.validation import validation_loss
+from pellucid.learning.validation import losses_of, mean_loss
 from pellucid.model import Transformer, sinusoids
 from pellucid.text.vocabulary import Vocabulary
 
@@ -103,7 +103,7 @@ def ours(given: Material, seed: int) -> tuple[Learn, Judge]:
 
     def judge() -> float:
         learner.model.eval()
-        return validation_loss(learner.model, given.validation)
+        return mean_loss(losses_of(learner.model, given.validation))
 
     return learn, judge
 

@@ -35,11 +35,13 @@ SAMPLED = {"vocabulary.kind": "unigram", "vocabulary.size": 16, "vocabulary.samp
 
 
 def pairs(count: int, seed: int = 1) -> list[tuple[str, str]]:
-    """Sentences of one to four words, each once, with their translations."""
+    """Sentences of two to four words, each once, with their translations."""
     chance = random.Random(seed)
     sentences: dict[str, None] = {}
     while len(sentences) < count:
-        sentences[" ".join(chance.choices(WORDS, k=chance.randint(1, 4)))] = None
+        sentence = " ".join(chance.choices(WORDS, k=chance.choice((2, 3, 3, 4))))
+        if toy.reverse(sentence) != sentence:  # copied targets would be warned of
+            sentences[sentence] = None
     return [(sentence, toy.reverse(sentence)) for sentence in sentences]
 
 

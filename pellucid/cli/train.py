@@ -31,13 +31,17 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.folder.whole_file import writing
     from pellucid.interop.importing import load_folder
     from pellucid.learning.display import showing
-    from pellucid.learning.run import training
+    from pellucid.learning.run import rehearse, training
     from pellucid.learning.stop import Interrupted, stop_on_signal
+    from pellucid.learning.text import Request
 
+    asked = out, arguments.resume, arguments.accept, arguments.device, tell
+    if arguments.dry_run:
+        rehearse(Request(config, *asked, load=load_folder))
+        return
     try:
         with stop_on_signal(), showing(config) as show:
-            asked = arguments.resume, arguments.accept, arguments.device, tell
-            for step in training(config, out, *asked, load=load_folder):
+            for step in training(config, *asked, load=load_folder):
                 if chosen:
                     with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
                         file.write(chosen)

@@ -170,7 +170,7 @@ def _batch_tokens(corpus: Corpus) -> Chosen:
 def _held_out(corpus: Corpus, minutes: float, pace: Pace) -> Chosen:
     """Choose how many pairs to validate on: as many as leave nine tenths of the time to the steps."""
     usual = max(1, min(max(50, round(0.02 * corpus.pairs)), 1000, corpus.pairs // 5))
-    in_time = max(16, int(60 * minutes * VALIDATING / ROOM / pace.sentence))
+    in_time = max(30, int(60 * minutes * VALIDATING / ROOM / pace.sentence))
     reason = f"of {corpus.pairs:,} pairs: to validate on"
     fewer = ", as many as there is time for" if in_time < usual else ""
     return Chosen("data.held_out", min(usual, in_time), reason + fewer)

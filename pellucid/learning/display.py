@@ -73,11 +73,13 @@ def showing_bar(config: Config, console: Console) -> Iterator[Callable[[Step], N
 
 
 def validation_lines(step: Step) -> Iterator[str]:
-    """Yield the scores of the step's validation as one line, then its sample translations; nothing if the
-    step has no validation."""
+    """Yield the scores of the step's validation as one line, those of each corpus if there are several, then
+    its sample translations; nothing if the step has no validation."""
     if step.validation:
         best = " (the best so far)" if step.best else ""
         yield f"validation at step {step.number:,}: {step.validation}{best}"
+        for name, validation in step.validation.corpora.items():
+            yield f"  {name}: {validation}"
         for sample in step.validation.samples:
             yield f"  source:      {visible(sample.source)}"
             yield f"  reference:   {visible(sample.reference)}"

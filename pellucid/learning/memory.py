@@ -18,11 +18,26 @@ class DoesNotFit(PellucidError):
     """A single pair is too large for the memory; the weights were not updated."""
 
 
-def split_further(parts: Sequence[Batch], failed: Batch) -> list[Batch]:
+def model_memory(parameters: int, precision: str) -> str:
+    """Return what a model takes in training, such as "15 MB": in float32 weights, gradients and AdamW's two
+    moments; in bf16 also the copy and its gradients."""
+    return f"{parameters * (20 if precision == 'bf16' else 16) / 1e6:,.0f} MB"
+
+
+def split_further(parts: Sequence[Batch], failed: Batch, width: int, model: str) -> list[Batch]:
     """Halve the part that failed, and all other parts that are at least as large; return all parts. Raise
-    DoesNotFit if the failed part is a single pair."""
+    DoesNotFit if the failed part is a single pair.
+
+    width, model: of the model, and its memory. A pair of fewer tokens than the width takes less than that.
+    """
     if len(failed.origins) == 1:
         source, target = int(failed.source_mask.sum()), int(failed.target_mask.sum())
+        if max(source, target) < width:
+            raise DoesNotFit(
+                f"out of memory: the model takes {model} with gradients and AdamW's moments, and not even "
+                f"a pair of {source:,} source and {target:,} target tokens fits beside it. Free some memory, "
+                "or train a smaller model: lower [model] width, hidden or layers, or [vocabulary] size."
+            )
         shorter = max(1, max(source, target) * 3 // 4)
         raise DoesNotFit(
             f"out of memory: {failed.origins[0]} alone does not fit, with {source:,} source and {target:,} "

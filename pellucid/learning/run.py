@@ -16,14 +16,14 @@ from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.load import Loaded, load_model
-from pellucid.learning.claim import claim
+from pellucid.learning.claim import claim, refuse_taken
 from pellucid.learning.display import plain_lines, say, showing
 from pellucid.learning.log import Log, figures_of
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update, share_done
-from pellucid.learning.stop import END, STEP, Interrupted, own_process, stop_on_signal
+from pellucid.learning.stop import END, STEP, Interrupted, StopRequest, own_process, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
 
 VALIDATING = 0.1  # the largest share of the minutes that `validations` may take
@@ -90,6 +90,17 @@ def training(
     asked = Request(config, Path(out), resume, accept, device, report, *texts, load)
     check_text(asked)
     return _steps(asked)
+
+
+def rehearse(asked: Request) -> None:
+    """Report what a training would do: its text, its size, its steps. Write nothing."""
+    check_text(asked)
+    refuse_taken(asked.out)
+    with own_process():
+        run, settings = set_up(asked, asked.report, StopRequest()), asked.config.training
+        steps = math.ceil(sum(1 for _ in run.batches(0, 0)) / settings.accumulate)
+    end = f"{settings.steps:,} steps" + (f" or {settings.minutes:g} minutes" if settings.minutes else "")
+    asked.report(f"an epoch has {steps:,} steps; the training ends after {end}. Nothing was written.")
 
 
 def _steps(asked: Request) -> Generator[Step]:

@@ -127,7 +127,7 @@ def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool
     """Validate a model; if it is the best so far, save it in the run's folder. Return the validation, and
     whether it is the best."""
     text = run.validation_batches, run.validation_pairs
-    validation = validate(model, run.vocabulary, run.config, *text, run.position.step)
+    validation = validate(model, run.vocabulary, run.config, *text, run.position.step, run.validation_corpora)
     best = [validation.score(run.config.training.validation_metric), validation.score("loss")]
     if run.position.best and best <= run.position.best:
         return validation, False

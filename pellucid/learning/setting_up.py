@@ -19,12 +19,13 @@ from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.load import Loaded, load_model
-from pellucid.learning.learner import Learner
+from pellucid.folder.load import Loaded, load_model, without_weights
+from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.memory import model_memory
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
-from pellucid.learning.validation import references_of, tokenizer_for
+from pellucid.learning.validation import Parts, corpora_of, references_of, tokenizer_for
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -57,6 +58,7 @@ class Run:
     examples: list[Example]
     validation_pairs: list[Pair]
     validation_batches: list[Batch]
+    validation_corpora: Parts  # if there are several
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
     stop: StopRequest
@@ -102,10 +104,8 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     if doubt := overlap(text):
         report(doubt)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
+    _report_size(config, device, report)  # before memory is taken
     learner = Learner((model or Transformer(config.model)).to(device), config.training)
-    trained = sum(parameter.numel() for parameter in learner.model.parameters())
-    size, where = f"a vocabulary of {config.model.vocabulary:,}", f"{learner.precision} on {learner.device}"
-    report(f"{trained:,} parameters, {size}, {where}")
     if saved:
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")
@@ -155,20 +155,35 @@ def _read_state(
     return saved, data
 
 
+def _report_size(config: Config, device: torch.device, report: Callable[[str], None]) -> None:
+    parameters = sum(each.numel() for each in without_weights(config.model).parameters())
+    precision = precision_for(config.training, device)
+    takes = f"{model_memory(parameters, precision)} with gradients and AdamW's moments"
+    size = f"{parameters:,} parameters, a vocabulary of {config.model.vocabulary:,}"
+    report(f"{size}, {precision} on {device}: {takes}")
+
+
 def _validation(
     config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
-) -> tuple[list[Pair], list[Batch]]:
-    """Return the validation pairs and their batches; two empty lists if there is no validation text."""
+) -> tuple[list[Pair], list[Batch], Parts]:
+    """Return the validation pairs, their batches, and which of both are of which corpus if there are several;
+    nothing if there is no validation text."""
     if not text.validation:
-        return [], []
+        return [], [], {}
     examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
     report(f"validation data: {found}")
     if note := note_on_short(references_of(text.validation, config), tokenizer_for(config)):
         decides = config.training.validation_metric == "bleu"
         report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
     warn_if_identical("validation", found)
-    special = vocabulary.start_id, vocabulary.pad_id
-    return text.validation, list(batches(examples, 0, 0, config.training.batch_tokens, *special))
+    size, languages = config.training.batch_tokens, config.data.languages
+    special, found_batches, parts = (vocabulary.start_id, vocabulary.pad_id), list[Batch](), {}
+    kept = corpora_of([example.pair for example in examples], languages)
+    for name, places in corpora_of(text.validation, languages).items():
+        own, first = [examples[place] for place in kept.get(name, [])], len(found_batches)
+        found_batches += batches(own, 0, 0, size, *special)
+        parts[name] = slice(first, len(found_batches)), places
+    return text.validation, found_batches, parts if len(parts) > 1 else {}
 
 
 def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]:

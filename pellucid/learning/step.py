@@ -2,6 +2,7 @@
 was one."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,7 @@ class Validation:
     loss: float
     scores: Scores
     samples: tuple[Sample, ...] = field(default=(), repr=False)
+    corpora: Mapping[str, "Validation"] = field(default_factory=dict)  # of several
 
     @property
     def perplexity(self) -> float:
@@ -46,8 +48,10 @@ class Validation:
         return math.exp(min(self.loss, 100.0))
 
     def figures(self) -> dict[str, Any]:
-        """Return the loss, the perplexity and all scores by name, without the samples."""
-        return {"loss": self.loss, "perplexity": self.perplexity, **vars(self.scores)}
+        """Return the loss, the perplexity and all scores by name, of each corpus too, without the samples."""
+        each = {name: validation.figures() for name, validation in self.corpora.items()}
+        figures = {"loss": self.loss, "perplexity": self.perplexity, **vars(self.scores)}
+        return figures | ({"corpora": each} if each else {})
 
     def __str__(self) -> str:
         scores = self.scores

@@ -20,7 +20,7 @@ from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded, load_model
 
 Texts = Iterable[tuple[str, str]]
-IDENTICAL = 0.75  # if more of the targets equal their sources, one file was probably named twice
+IDENTICAL = 0.05  # where more of the targets equal their sources, a model copies others too
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,12 @@ def fingerprints(asked: Request) -> dict[str, str]:
 
 
 def warn_if_identical(name: str, report: Report) -> None:
-    """Warn if most targets equal their sources: probably the same file was given for both sides."""
-    if report.identical > IDENTICAL * (report.kept + report.held_out):
+    """Warn if many targets equal their sources: nobody translated them, or one file is named twice."""
+    if report.identical > IDENTICAL * (pairs := report.kept + report.held_out):
         warnings.warn(
-            f"[data] {name}: in most pairs the target is the source. If the model shall do more than copy, "
-            "look whether the right two files are named.",
+            f"[data] {name}: in {report.identical:,} of {pairs:,} pairs ({report.identical / pairs:.0%}) the "
+            "target is the source, and so the model learns to copy. If it shall translate, leave these pairs "
+            "out, and look whether the right two files are named.",
             stacklevel=2,
         )
 

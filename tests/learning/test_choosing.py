@@ -129,7 +129,7 @@ def test_a_slow_machine_has_a_smaller_model_a_shorter_warm_up_and_fewer_sentence
     for settings, step in ((quick, small), (slow, tiny)):
         assert settings["training.warmup_steps"] == pytest.approx(360 / step, rel=0.1)
     assert (quick["data.held_out"], slow["data.held_out"]) == (1000, 240)  # 360 / 15 seconds: 24
-    assert choices(found, 1, slow=1000)["data.held_out"] == 16
+    assert choices(found, 1, slow=1000)["data.held_out"] == 30
     assert quick["training.validations"] == slow["training.validations"] == 12
 
 
@@ -180,6 +180,28 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(
     Path(source).write_text("another\n" * 120, "utf-8")
     refused = pellucid(*command, *longer)
     assert refused.code == 2 and "data all.source: SHA-256" in refused.err
+
+
+def test_a_dry_run_says_all_and_writes_nothing(
+    pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(1.0, 30.0, 0.01))
+    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
+    out, quick = tmp_path / "out", ["--set", "training.threads=1", "--set", "training.batch_tokens=60"]
+    command = ["train", "--source", source, "--target", target, "--out", out, "--dry-run", *quick]
+    outcome = pellucid(*command, "--minutes", "3")
+    assert outcome.code == 0 and not out.exists(), outcome.err
+    for said in (
+        'kind = "word"  # a word is a token: the text has only 8 of them\n',
+        "training data: 120 pairs read, 96 kept; 24 held out; unknown tokens: none\n",
+        " MB with gradients and AdamW's moments\n",
+        " steps; the training ends after 1,000,000,000 steps or 3 minutes. Nothing was written.\n",
+    ):
+        assert said in outcome.err
+    out.mkdir()
+    (out / "log.txt").touch()
+    refused = pellucid(*command)
+    assert refused.code == 2 and f"{out}/log.txt already exists" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from pellucid.folder import checkpoint
 from pellucid.learning import workers
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
-from pellucid.learning.memory import DoesNotFit, halves
+from pellucid.learning.memory import DoesNotFit, halves, model_memory
 from pellucid.model import Dropout, Transformer
 
 ON_CPU = (
@@ -121,11 +121,10 @@ def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Cal
     )
 
 
-@pytest.mark.filterwarnings("ignore:.data. train. in")  # most of what is left are single words
 def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20}
+    settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20, "model.width": 4}
     config = short_runs.config(tmp_path / "data", settings)
 
     def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
@@ -141,6 +140,19 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     shorter = short_runs.config(tmp_path / "data", settings | {"data.max_length": 3})
     rest = pellucid.training(shorter, tmp_path / "run", resume=True, accept=("data.max_length",))
     assert [step.number for step in rest] == list(range(saved.step + 1, 7))
+
+
+def test_where_the_model_does_not_fit_no_pair_is_blamed(room_for: Callable[[int], None]) -> None:
+    taught = learner()
+    room_for(0)
+    with pytest.raises(DoesNotFit) as error:
+        taught.learn([batch(3, 3)], 1)
+    assert str(error.value) == (
+        "out of memory: the model takes 0 MB with gradients and AdamW's moments, and not even a pair of 4 "
+        "source and 4 target tokens fits beside it. Free some memory, or train a smaller model: lower "
+        "[model] width, hidden or layers, or [vocabulary] size."
+    )
+    assert (model_memory(10**8, "fp32"), model_memory(10**8, "bf16")) == ("1,600 MB", "2,000 MB")
 
 
 def out_of_memory(*_: Any, **__: Any) -> Any:

@@ -5,6 +5,8 @@ import itertools
 import json
 import math
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,16 +31,16 @@ from pellucid.learning.log import Log
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import Request, Text, overlap
-from pellucid.learning.validation import validate
+from pellucid.learning.text import Request, Text, overlap, warn_if_identical
+from pellucid.learning.validation import corpora_of, validate
 
-# Enough to learn the language, in three seconds of a processor.
+# Enough to learn the language, in five seconds of a processor.
 LEARNING = {
     "model.width": 32,
     "model.hidden": 64,
     "model.dropout": 0.0,
     "model.attention_dropout": 0.0,
-    "training.steps": 300,
+    "training.steps": 500,
     "training.batch_tokens": 512,
     "training.warmup_steps": 100,
     "training.validate_every": 100,
@@ -193,14 +195,22 @@ def test_without_validation_data(tmp_path: Path) -> None:
 
 def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     lines: list[str] = []
-    trained(tmp_path, {"data.remove_duplicates": True, "training.warmup_steps": 4000}, report=lines.append)
+    config = short_runs.config(
+        tmp_path / "data", {"data.remove_duplicates": True, "training.warmup_steps": 4000}
+    )
+    short = sorted(short_runs.pairs(40), key=lambda pair: len(pair[0].split()))[:5]
+    short_runs.write(tmp_path / "data", "validation", [*short, *[("ab ba ab cab", "cab ab ba ab")] * 3])
+    list(pellucid.training(config, tmp_path / "run", report=lines.append))
     assert lines[:2] == [
-        "training data: 60 pairs read, 60 kept; 18 with target = source; unknown tokens: none",
-        "validation data: 8 pairs read, 8 kept; 2 with target = source",
+        "training data: 60 pairs read, 60 kept; unknown tokens: none",
+        "validation data: 8 pairs read, 6 kept; 2 repeated",
     ]
-    assert lines[2].startswith("note: BLEU compares runs of four tokens, and 5 of 8 references have fewer")
+    assert lines[2].startswith("note: BLEU compares runs of four tokens, and 5 of 6 references have fewer")
     assert lines[2].endswith(' With [training] validation_metric = "exact" it decides.')
-    assert lines[3].endswith("parameters, a vocabulary of 12, fp32 on cpu")
+    assert re.fullmatch(
+        r"\d,\d{3} parameters, a vocabulary of 12, fp32 on cpu: 0 MB with gradients and AdamW's moments",
+        lines[3],
+    )
     rising = "the learning rate was still rising at the end: step 6 of 4,000 warm-up steps. "
     assert lines[-1].startswith(rising)
 
@@ -369,9 +379,59 @@ def test_one_file_on_both_sides_is_warned_of(tmp_path: Path) -> None:
         table["data"][part] = [[table["data"][part][0][0]] * 2]
     with pytest.warns(UserWarning) as warned:
         pellucid.train(from_table(table), tmp_path / "run")
-    said = "the target is the source. If the model shall do more than copy, look whether the right two files"
-    for part, each in zip(("train", "validation"), warned, strict=True):
-        assert str(each.message) == f"[data] {part}: in most pairs {said} are named."
+    said = (
+        "the target is the source, and so the model learns to copy. If it shall translate, leave these pairs "
+        "out, and look whether the right two files are named."
+    )
+    for part, count, each in zip(("train", "validation"), (60, 8), warned, strict=True):
+        assert str(each.message) == f"[data] {part}: in {count} of {count} pairs (100%) {said}"
+
+
+@pytest.mark.parametrize(("copied", "warns"), [(5, False), (6, True)])
+def test_a_twentieth_of_copied_targets_is_warned_of(copied: int, warns: bool) -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        warn_if_identical("train", Report(read=100, kept=90, held_out=10, identical=copied))
+    assert [str(each.message)[:39] for each in warned] == ["[data] train: in 6 of 100 pairs (6%) th"] * warns
+
+
+def test_each_corpus_has_its_own_scores(tmp_path: Path) -> None:
+    table = to_table(short_runs.config(tmp_path / "data", {"training.steps": 3}))
+    (news,) = table["data"]["validation"]
+    talks = short_runs.write(tmp_path / "data", "talks", short_runs.pairs(5, seed=9))
+    table["data"]["validation"] = [news, talks]
+    (step,) = [step for step in pellucid.training(from_table(table), tmp_path / "run") if step.validation]
+    (entry,) = [entry for entry in short_runs.metrics(tmp_path / "run") if "validation" in entry]
+    corpora, losses = entry["validation"]["corpora"], []
+    log = (tmp_path / "run" / "log.txt").read_text("utf-8")
+    for name, files, count in (("validation.source", news, 8), ("talks.source", talks, 5)):
+        table["data"]["validation"] = [files]
+        (alone,) = [each for each in pellucid.training(from_table(table), tmp_path / name) if each.validation]
+        assert alone.validation and not alone.validation.corpora and step.validation
+        about = {key: pytest.approx(corpora[name][key], rel=1e-5) for key in ("loss", "perplexity")}
+        assert alone.validation.figures() == corpora[name] | about and corpora[name]["sentences"] == count
+        assert f"  {name}: {step.validation.corpora[name]}\n" in log
+        tokens = sum(len(target.split()) + 1 for _, target in read_texts(files))
+        losses.append((corpora[name]["loss"], tokens))
+    mean = sum(loss * tokens for loss, tokens in losses) / sum(tokens for _, tokens in losses)
+    assert entry["validation"]["loss"] == pytest.approx(mean, rel=1e-5)
+    assert entry["validation"]["sentences"] == 13
+
+
+def read_texts(files: list[str]) -> list[list[str]]:
+    """The lines of both files."""
+    sides = [Path(file).read_text("utf-8").splitlines() for file in files]
+    return [list(pair) for pair in zip(*sides, strict=True)]
+
+
+def test_a_corpus_of_two_languages_is_two() -> None:
+    pairs = [
+        Pair("a", "b", language, 1, f"/x/{file}") for language, file in ((0, "v.en"), (1, "v.en"), (0, "w"))
+    ]
+    assert corpora_of(pairs, [("en", "de"), ("en", "fr")]) == {
+        "v.en to de": [0], "v.en to fr": [1], "w to de": [2],
+    }  # fmt: skip
+    assert corpora_of(pairs, ()) == {"v.en": [0, 1], "w": [2]}
 
 
 # A checkpoint of a run is a translator too
