@@ -2,6 +2,7 @@
 sample sentences."""
 
 import importlib
+import math
 import os
 import random
 import warnings
@@ -121,7 +122,8 @@ def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
         shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
         ours = loaded.model(source, None, shifted).log_softmax(-1)
         theirs = their_logits(source, shifted).float().log_softmax(-1)
-        difference = max(difference, float((ours - theirs).abs().max()))
+        apart = (ours - theirs).abs().nan_to_num(nan=math.inf)  # max() would take NaN for less than 0
+        difference = max(difference, float(apart.max()))
         same_first += int((ours.argmax(-1) == theirs.argmax(-1)).sum())
         tokens += len(target_ids)
     return Parity(name, len(sources), tokens, difference, same_first=same_first)
