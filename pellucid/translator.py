@@ -44,6 +44,7 @@ class Translator(TextTranslator):
         return check_pairs(self, lambda: rows, to)
 
 
+@torch.inference_mode(False)  # in which an engine could not notice a change of the weights
 def load(
     path: str | Path | Sequence[str | Path], device: str | torch.device = "auto", precision: str = "auto"
 ) -> Translator:

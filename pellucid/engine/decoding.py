@@ -33,6 +33,11 @@ class Engine:
         self.config: ModelConfig = model.config
         self.precision = precision
         found = kernels()
+        if not found and precision != "int8":
+            raise UsageError(
+                f'an engine computes precision = "{precision}" by compiled kernels only, and there are none '
+                "here. Decode with the model itself."
+            )
         self.kind = found.kind if found else "torch"
         self._weights: Any = native.Weights(model, precision, found) if found else plain.Weights(model)
 

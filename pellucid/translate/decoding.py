@@ -1,6 +1,7 @@
 """Decode sentences in batches: share them out to threads; Transformers or engines compute the steps."""
 
 import functools
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ from pellucid.translate.beam import best
 from pellucid.translate.captured import CapturedEngine
 from pellucid.translate.ensemble import EnsembleDecoding
 from pellucid.translate.hypotheses import Array, Found
+from pellucid.translate.model_state import is_hidden
 from pellucid.translate.sample import DRAWING, Chance, draw
 from pellucid.translate.search import Choose, Decoding, Request, Rules, SearchStep, search
 
@@ -48,20 +50,25 @@ class TransformerDecoding:
         """Encode these sources; all earlier ones must be finished."""
         ids, mask = pad([self._sources[place] for place in places], self._model.config.pad_id, self._device)
         self._memory = self._model.remember(self._model.encode(ids, mask), mask)
+        self._wrong_B = is_hidden(self._model, self._memory)
         self._past = GrowingPast()
 
     @torch.no_grad()
     def step(self, tokens: Array, required: Array | None = None) -> Tensor:
         """Decode one step, given each row's last token. Return the logits of the next token, rows x V."""
         ids = torch.from_numpy(tokens).to(self._device)
-        return self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
+        logits_RV = self._model.decode(ids[:, None], self._memory, self._past)[:, 0]
+        if self._wrong_B.any():
+            logits_RV.unflatten(0, (len(self._wrong_B), -1))[self._wrong_B] = math.nan
+        return logits_RV
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         """Continue with the rows at these indices, in this order. `sentences` are the indices of the
         sentences that continue; None: all do."""
         self._past.select(torch.from_numpy(rows).to(self._device))
         if sentences is not None:
-            self._memory = self._memory.select(torch.from_numpy(sentences).to(self._device))
+            left = torch.from_numpy(sentences).to(self._device)
+            self._memory, self._wrong_B = self._memory.select(left), self._wrong_B[left]
 
 
 def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pellucid.cache import NoPast
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
@@ -14,6 +15,7 @@ from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import batches, evaluating
 from pellucid.translate.ensemble import log_of_mean
+from pellucid.translate.model_state import is_hidden
 from pellucid.translate.sentences import Sentence
 
 TOGETHER = 4096  # tokens of sources or of targets that are scored together
@@ -63,7 +65,8 @@ def log_probabilities(
             mean = log_of_mean(of_models).split([len(target) for target in some_targets])
             for place, log_p in zip(group, mean, strict=True):
                 scores[place] = log_p.tolist()
-                _check(scores[place], place)
+    for place, each in enumerate(scores):
+        _check(each, place)
     return scores
 
 
@@ -84,7 +87,9 @@ def _of_batch(
     source, source_mask = pad(sources, config.pad_id, device)
     target, target_mask = pad(targets, config.pad_id, device)
     shifted = torch.cat((torch.full_like(target[:, :1], config.start_id), target[:, :-1]), 1)
-    outputs = model.read(source, source_mask, shifted, target_mask)[target_mask]
+    memory = model.remember(model.encode(source, source_mask), source_mask)
+    outputs = model.decoder(shifted, memory, NoPast(target_mask), model.embedding)[target_mask]
+    outputs[is_hidden(model, memory)[:, None].expand_as(target_mask)[target_mask]] = math.nan
     log_p = []
     for some, ids in zip(outputs.split(POSITIONS), target[target_mask].split(POSITIONS), strict=True):
         log_p_RV = model.logits(some[None])[0].float().log_softmax(-1)

@@ -1,9 +1,13 @@
 """Find out what a model is at this moment: its weights, whether its modules are those of its configuration,
 and whether it has hooks."""
 
-from torch import nn
+import math
+
+import torch
+from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 
+from pellucid.cache import Memory
 from pellucid.folder.load import without_weights
 from pellucid.model import Attention, Decoder, Encoder, FeedForward, Norm, Transformer
 
@@ -57,6 +61,16 @@ def has_hooks(model: Transformer) -> bool:
     everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
     everyone = map(vars, modules_of(model))
     return bool(everywhere) or any(each["_forward_hooks"] or each["_forward_pre_hooks"] for each in everyone)
+
+
+def is_hidden(model: Transformer, memory: Memory) -> Tensor:
+    """Return, for each sentence, whether numbers that are not finite would not show in its logits: in the
+    memory of the source, or in the weights that make scores. The fused attention of PyTorch replaces a row of
+    scores that are NaN by zeros."""
+    attentions = [each for each in modules_of(model) if isinstance(each, Attention)]
+    weights = [part for each in attentions for half in (each.query, each.key) for part in half.parameters()]
+    finite_B = torch.stack([keys.flatten(1).isfinite().all(1) for keys in memory.keys_BHMK]).all(0)
+    return ~(finite_B & nn.utils.get_total_norm(weights, math.inf).isfinite())
 
 
 def modules_of(model: nn.Module) -> list[nn.Module]:

@@ -68,6 +68,8 @@ class Serving:
         Except with int8, the models themselves decode if a trace, an edit or a hook needs their tensors, if
         no engine can compute them, or if an engine would need too much memory.
         """
+        if not call.requests:  # nothing to decode
+            return self._models
         with self._lock:
             self._forget_old_weights()
             if self._precision == "int8" or self._is_for_engine(call):
@@ -101,7 +103,8 @@ class Serving:
         if self._precision == "int8" and not self._as_configured:
             raise UsageError(
                 'precision = "int8" needs the Transformer that the configuration describes, but modules of '
-                'this model were changed, or have several data types. Use precision = "fp32".'
+                "this model were changed, or its weights have several data types or were made in "
+                'torch.inference_mode(). Use precision = "fp32".'
             )
         if not self._engines:
             if self._are_on("cuda") and self._precision != "int8":

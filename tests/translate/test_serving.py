@@ -3,6 +3,7 @@
 import copy
 import multiprocessing
 import os
+import pickle
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,7 +16,9 @@ from pellucid.engine.library import CHOICE, has_kernels
 from pellucid.errors import PellucidError, UsageError
 from pellucid.seeing import edits
 from pellucid.seeing.trace import editing
-from pellucid.translator import Translator
+from pellucid.translate.decoding import TransformerDecoding
+from pellucid.translate.model_state import SETTINGS
+from pellucid.translator import Translator, load
 
 pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
 
@@ -84,11 +87,99 @@ def test_where_somebody_looks_in_the_model_itself_decodes(precision: str) -> Non
     with editing(ours.serving, edits.silence("decoder.layers.0.cross_attention", 0)):
         assert [each.score for each in ours.translate(texts)] != plain
         assert decoders(ours)[0] is not Engine
-    handle = ours.model.decoder.register_forward_hook(lambda *about: calls.append(about))
-    ours.translate(texts)
-    assert bool(calls) == (precision == "auto") and decoders(ours)[0] is not Engine
-    handle.remove()
+    decoder = ours.model.decoder
+    for register in (decoder.register_forward_hook, decoder.register_forward_pre_hook):
+        calls.clear()
+        handle = register(lambda *about: calls.append(about))
+        ours.translate(texts)
+        assert bool(calls) == (precision == "auto") and decoders(ours)[0] is not Engine
+        handle.remove()
     assert [each.score for each in ours.translate(texts)] == plain
+
+
+@pytest.mark.parametrize(("precision", "count"), [("auto", 1), ("bf16", 0)])
+def test_hooks_are_called_once_a_step_in_the_model_that_has_them(
+    precision: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hooks that the model has when its rounded copy is made are not copied."""
+    ours, steps, calls, step = in_precision(precision), list[int](), list[int](), TransformerDecoding.step
+    monkeypatch.setattr(TransformerDecoding, "step", lambda *about: steps.append(1) or step(*about))
+    for part in (ours.model.decoder.register_forward_hook, ours.model.decoder.register_forward_pre_hook):
+        part(lambda *about: calls.append(1))
+    ours.translate(sentences(4))
+    assert steps and len(calls) == 2 * count * len(steps)
+
+
+@pytest.mark.parametrize("precision", ["auto", "bf16", "int8"])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda ours: pickle.loads(pickle.dumps(ours))])
+def test_a_copy_keeps_its_precision(precision: str, copied: Callable[[Translator], Translator]) -> None:
+    ours = in_precision(precision)
+    assert [each.score for each in copied(ours).translate(sentences(4))] == [
+        each.score for each in ours.translate(sentences(4))
+    ]
+    other = in_precision("int8" if precision == "auto" else "auto")
+    assert [each.score for each in other.translate(sentences(4))] != [
+        each.score for each in ours.translate(sentences(4))
+    ]
+
+
+@pytest.mark.parametrize("precision", ["auto", "int8"])
+def test_a_model_may_be_loaded_in_inference_mode(precision: str) -> None:
+    with torch.inference_mode():
+        ours = load("demo", "cpu", precision)
+        before = ours.translate("How are you?", to="es")
+    assert [type(each) for each in ours._serving._engines] == [Engine]
+    assert before.score == load("demo", "cpu", precision).translate("How are you?", to="es").score
+
+
+def test_a_call_without_sentences_makes_no_engine() -> None:
+    ours = in_precision("auto")
+    assert ours.translate([]) == [] and not ours._serving._engines
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "decoder.layers.0.self_attention.query",
+        "decoder.layers.1.cross_attention.key",
+        "encoder.layers.0.self_attention.key",
+        "encoder.layers.1.feed_forward.outer",
+    ],
+)
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_weights_that_are_not_finite_are_an_error_of_every_path(
+    where: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fused attention of PyTorch replaces a row of NaN by zeros."""
+    ours = in_precision("auto")
+    with torch.no_grad():
+        ours.model.get_parameter(f"{where}.weight").fill_(value)
+    messages = []
+    for kind in ("", "none"):
+        monkeypatch.setenv(CHOICE, kind)
+        with pytest.raises(PellucidError) as error:
+            ours.translate(sentences(3))
+        messages.append(str(error.value))
+    assert (
+        messages[0]
+        == messages[1]
+        == (
+            "sentence 1, step 1: the next token's probabilities are not numbers, because logits are NaN or "
+            "infinite. Use weights from an earlier checkpoint or, below fp32, a higher precision."
+        )
+    )
+    with pytest.raises(PellucidError, match=r"^sentence 1, step 1: the token's probability is not a number"):
+        ours.score(sentences(3), sentences(3))
+
+
+def test_an_engine_without_kernels_computes_int8_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CHOICE, "none")
+    with pytest.raises(UsageError) as error:
+        Engine(translator().model, "fp32")
+    assert str(error.value) == (
+        'an engine computes precision = "fp32" by compiled kernels only, and there are none here. '
+        "Decode with the model itself."
+    )
 
 
 def without_a_layer(ours: Translator) -> None:
@@ -100,20 +191,44 @@ def with_a_forward_of_its_own(ours: Translator) -> None:
     part.forward = lambda x: 0 * x
 
 
-def with_another_scale(ours: Translator) -> None:
-    ours.model.decoder.scale = 1.0
+def with_weights_of_inference_mode(ours: Translator) -> None:
+    """Of which PyTorch does not count changes."""
+    with torch.inference_mode():
+        ours.model.decoder.layers[0].feed_forward.inner.weight = torch.nn.Parameter(torch.ones(32, 16))  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("change", [without_a_layer, with_a_forward_of_its_own, with_another_scale])
+OTHER = dict(scale=1.5, positions="fairseq", heads=1, activation=torch.tanh, epsilon=0.5)
+PLACES = [(kind, name) for kind, names in SETTINGS.items() for name in names]
+
+
+def with_another(kind: type, name: str) -> Callable[[Translator], None]:
+    def change(ours: Translator) -> None:
+        *_, last = (each for each in ours.model.modules() if type(each) is kind)
+        setattr(last, name, OTHER[name])
+
+    change.__name__ = f"{kind.__name__} {name}"
+    return change
+
+
+CHANGES = [without_a_layer, with_a_forward_of_its_own, with_weights_of_inference_mode]
+
+
+def test_every_setting_that_a_part_reads_is_in_the_table() -> None:
+    assert {name for _, name in PLACES} == OTHER.keys()
+    assert len(PLACES) == 7 and {kind.__name__ for kind, _ in PLACES} >= {"Encoder", "Decoder", "Norm"}
+
+
+@pytest.mark.parametrize("change", [*CHANGES, *(with_another(*each) for each in PLACES)])
 def test_a_model_that_is_not_as_configured_decodes_itself(
     change: Callable[[Translator], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An engine would compute what the configuration says, or read beyond what is there."""
     ours, rounded, texts = in_precision("auto"), in_precision("int8"), sentences(4)
-    ours.translate(texts)
+    before = ours.translate(texts)
     change(ours)
     after = ours.translate(texts)
     assert decoders(ours)[0] is not Engine
+    assert [each.score for each in before] != [each.score for each in after]
     monkeypatch.setenv(CHOICE, "none")
     assert_same(after, ours.translate(texts))
     monkeypatch.delenv(CHOICE)
