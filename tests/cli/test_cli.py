@@ -242,3 +242,13 @@ def test_a_json_object_a_line(pellucid: Command, toy_model: Path) -> None:
     assert plain == [{name: row[name] for name in row if name != "hypotheses"} for row in rows]
     ensemble = pellucid("translate", toy_model, toy_model, "--json", stdin=b"a b c\n").out
     assert json.loads(ensemble)["alignment"] is None, "no single model looked"
+
+
+def test_however_lines_arrive_messages_number_them_from_the_first(
+    pellucid: Command, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pellucid.cli.lines._ARRIVAL", 4)
+    unknown = pellucid("translate", toy_model, stdin=b"a b\nc d\nZZ a\nb a\nZZ\n").err
+    assert unknown.startswith("pellucid: warning: standard input:3, 5: the model has no word 'ZZ'.")
+    bad = pellucid("translate", toy_model, stdin=b"a b\nc d\n\xff\n").err
+    assert bad.startswith("pellucid: standard input:3: not UTF-8: byte 0xff at position 1 of the line.")

@@ -173,3 +173,38 @@ def test_every_known_corpus_comes_out_of_the_mirror(name: str, tmp_path: Path) -
     for part, count in kept_apart.items():
         assert [*map(len, lines(part))] == [count] * 2
         assert trained.isdisjoint(map(catalog._key, lines(part)[0]))
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0c"])
+def test_a_text_is_split_at_line_feeds_alone(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, separator: str
+) -> None:
+    text = TEXT.replace("\u00a0".encode(), separator.encode())
+    file = File("spa.txt", "nowhere", "tatoeba/own.txt.gz", hashlib.sha256(text).hexdigest())
+    monkeypatch.setitem(CORPORA, "own", Corpus("a test", "ours", ("en", "es"), (file,), 3, 4))
+    (mirror / "tatoeba").mkdir(parents=True, exist_ok=True)
+    (mirror / "tatoeba" / "own.txt.gz").write_bytes(gzip.compress(text))
+    folder = fetch("own", tmp_path / "out", mirror)
+    for english, spanish in zip(
+        *((folder / f"train.{side}").read_text("utf-8").split("\n")[:-1] for side in ("en", "es")),
+        strict=True,
+    ):
+        assert f"{english}\t{spanish}\n" in text.decode()
+
+
+def test_validation_and_test_have_the_first_translation() -> None:
+    pairs = [
+        (f"Sentence {n}.", translation) for n in range(9) for translation in (f"first {n}", f"second {n}")
+    ]
+    parts = split_pairs(pairs, 3, 3)
+    for part in ("validation", "test"):
+        assert all(target.startswith("first ") for _, target in parts[part])
+
+
+def test_a_file_that_is_there_is_verified(mirror: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "spa.txt").write_bytes(b"changed")
+    with pytest.raises(
+        PellucidError, match=r"spa\.txt: the SHA-256 of its text is .* Move it away to have it"
+    ):
+        fetch("toy", tmp_path / "out", mirror)

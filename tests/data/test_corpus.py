@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pellucid.config.schema import DataConfig
-from pellucid.data.corpus import Pair, Report, fingerprint, read_pairs
+from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of, hold_out, read_pairs
 from pellucid.data.examples import encode_pairs, unknown_shares
 from pellucid.errors import PellucidError, UsageError
 
@@ -246,3 +246,24 @@ def test_a_line_of_a_million_characters_costs_no_tokenising(tmp_path: Path) -> N
         pairs, report = read_pairs([sides], DataConfig())
         assert (len(pairs), report.too_long) == (1, 1)
     assert len(read_pairs([corpus(tmp_path, b"." * 100, b"a")], DataConfig(max_length=5))[0]) == 1
+
+
+def test_a_word_that_moves_to_the_other_side_changes_the_fingerprint() -> None:
+    hashes = {fingerprint_of(pairs) for pairs in ([("a b", "c")], [("a", "b c")], [("a", "b"), ("c", "")])}
+    assert len(hashes) == 3
+
+
+def test_two_sources_into_one_language_have_no_tag_and_may_be_one_word() -> None:
+    vocabulary = SimpleNamespace(
+        languages=(("en", "es"), ("fr", "es")),
+        encode_source=lambda text, *more: [5, 3],
+        encode_target=lambda text, *more: [6, 3],
+    )
+    pairs = [Pair("a", "b", 1, 1, "f")]
+    assert encode_pairs(pairs, vocabulary, DataConfig())[1].kept == 1  # type: ignore[arg-type]
+
+
+def test_no_more_is_held_out_than_asked() -> None:
+    pairs = [Pair(f"source {n // 3}", f"target {n}", 0, n + 1, "f") for n in range(30)]
+    for count in range(3, 12):
+        assert len(hold_out(pairs, count)[1]) == count // 3 * 3

@@ -7,10 +7,13 @@ import pytest
 import torch
 from command import Command
 from random_translator import assert_same, sentences, translator
+from tiny import untrained
 
 import pellucid
+from pellucid.config.schema import Config, VocabularyConfig
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import save_model
+from pellucid.translate.ensemble import check_same_vocabulary
 from pellucid.translator import Translator, load
 
 MEMBERS = [translator(seed=seed, end=1.0) for seed in (0, 1, 2)]
@@ -79,3 +82,15 @@ def test_folders_are_loaded_together(tmp_path: Path, pellucid: Command) -> None:
     for wrong in ([], [None], 5):
         with pytest.raises(UsageError, match="is not a model folder"):
             load(wrong)  # type: ignore[arg-type]
+
+
+def test_a_vocabulary_of_the_same_size_with_other_words_is_refused() -> None:
+    one, other = (
+        untrained(words, words, Config(vocabulary=VocabularyConfig(size=20, kind="word"))).vocabulary
+        for words in (["a b c"] * 3, ["d e f"] * 3)
+    )
+    assert one.source_size == other.source_size
+    with pytest.raises(
+        UsageError, match=r"^b: its vocabulary, languages or preparation differ from those of a,"
+    ):
+        check_same_vocabulary(["a", "b"], [one, other])

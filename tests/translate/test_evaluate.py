@@ -80,3 +80,7 @@ def test_what_cannot_be_compared() -> None:
         )
     with pytest.raises(PellucidError, match="there are no translations to evaluate"):
         evaluate([], [])
+
+
+def test_an_exact_match_may_be_with_any_reference() -> None:
+    assert evaluate(["b", "c"], [["a", "c"], ["b", "x"]]).exact == 100.0
