@@ -209,7 +209,7 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     assert lines[2].endswith(' With [training] validation_metric = "exact" it decides.')
     assert re.fullmatch(
         r"\d,\d{3} parameters, a vocabulary of 12, fp32 on cpu: 0 MB with gradients and AdamW's moments",
-        lines[3],
+        lines[4],
     )
     rising = "the learning rate was still rising at the end: step 6 of 4,000 warm-up steps. "
     assert lines[-1].startswith(rising)
