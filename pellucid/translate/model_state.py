@@ -2,6 +2,7 @@
 and whether it has hooks."""
 
 import math
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,10 @@ SETTINGS = {
     FeedForward: ("activation",),
     Norm: ("epsilon",),
 }
+
+
+# Of each model, the state of the weights that make scores, and whether they are finite.
+CHECKED: "WeakKeyDictionary[Transformer, tuple[list[tuple[int, int]], Tensor]]" = WeakKeyDictionary()
 
 
 def structure_of(model: nn.Module) -> list[object]:
@@ -69,8 +74,11 @@ def is_hidden(model: Transformer, memory: Memory) -> Tensor:
     scores that are NaN by zeros."""
     attentions = [each for each in modules_of(model) if isinstance(each, Attention)]
     weights = [part for each in attentions for half in (each.query, each.key) for part in half.parameters()]
+    present = [(each.data_ptr(), 0 if each.is_inference() else each._version) for each in weights]
+    if CHECKED.get(model, (None, None))[0] != present:  # to read the weights takes as long as a step
+        CHECKED[model] = present, nn.utils.get_total_norm(weights, math.inf).isfinite()
     finite_B = torch.stack([keys.flatten(1).isfinite().all(1) for keys in memory.keys_BHMK]).all(0)
-    return ~(finite_B & nn.utils.get_total_norm(weights, math.inf).isfinite())
+    return ~(finite_B & CHECKED[model][1])
 
 
 def modules_of(model: nn.Module) -> list[nn.Module]:
