@@ -211,3 +211,26 @@ def test_a_key_leads_to_the_drawing(open_demo: OpenPage) -> None:
     opened.page.locator("#skip").focus()
     opened.press("Enter")
     assert opened.page.evaluate("document.activeElement.closest('.stage-bar') !== null")
+
+
+STEPS = """() => [current.before, current.run].map(({ steps }) =>
+  steps.map(({ expected, predicted, probability }) => [tokenName(expected), predicted, probability]))"""
+
+
+@pytest.mark.parametrize("switch", ["scale=off", "residual=off", "mask=off"])
+def test_the_effect_counts_what_changed_and_speaks_of_the_position(open_page: OpenPage, switch: str) -> None:
+    """A random model says other words than those expected, with a switch and without."""
+    opened = open_page(f"#?position=2&{switch}")
+    before, now = opened.page.evaluate(STEPS)
+    says = opened.page.locator("#effect").text_content()
+    assert f"The probability of {now[1][0]} goes from {before[1][2]:.4f} to {now[1][2]:.4f}." in says
+    changed = sum(one[1] != other[1] for one, other in zip(before, now, strict=True))
+    assert sum(one[0] != one[1] for one in now) != changed, "the two can be told apart"
+    others = f"at {changed} of 5 positions" if changed else "what the model would say stays the same"
+    assert others in says
+
+
+def test_side_by_side_leaves_a_sentence_of_ones_own(open_page: OpenPage, two: Path) -> None:
+    opened = open_page("#?text=I like cats&to=es", of=two)
+    opened.click("beside")
+    assert opened.address == "#?beside=other" and opened.is_seen(".beside-card")
