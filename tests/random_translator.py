@@ -39,6 +39,9 @@ OPTIONS: list[dict[str, Any]] = [
     dict(beam=5, min_length=4, max_length=9, length_penalty=0.6),
     dict(beam=3, prefix="the cat"),
     dict(sample=True, n_best=2, temperature=0.7, top_k=5, seed=3),
+    dict(beam=4, no_repeat_ngram_size=2, early_stopping=False, length_penalty=2.0),
+    dict(sample=True, n_best=2, repetition_penalty=1.5, no_repeat_ngram_size=3),
+    dict(beam=1, repetition_penalty=1.3),
 ]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
-    options = {name: getattr(arguments, name) for name in TranslationOptions.__annotations__}
+    options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
     check_values(options)  # before torch is imported, which takes a while
     from pellucid.translate.sentences import TruncationWarning
     from pellucid.translator import load

@@ -136,7 +136,9 @@ class EngineDecoding:
         said = self._of(count, some, whole)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:
-            return NextTokens(torch.from_numpy((said.logits[:, : self._size] - normaliser[:, None])[again]))
+            logits = said.logits[:, : self._size]
+            every = torch.from_numpy((logits - normaliser[:, None])[again])
+            return NextTokens(every, logits=lambda: torch.from_numpy(logits[again]))
         log_p, ids, asked = said.value - normaliser[:, None], said.id, said.asked - normaliser
         if some is not None:
             log_p, ids, asked = log_p[again], ids[again], asked[again]

@@ -15,9 +15,11 @@ class NextTokens:
     ids: rows x C, the ids of the likeliest allowed tokens, ascending; None if log_p has all tokens.
     required: for each row, the log-probability of the token that must come next, if there is one.
     all: a function that returns all log-probabilities, for when the likeliest tokens are not enough.
+    logits: a function that returns the logits of all tokens during this step, if log_p has all tokens.
     """
 
     log_p: Any
     ids: NDArray[Any] | None = None
     required: Any = None
     all: "Callable[[], NextTokens] | None" = None
+    logits: Callable[[], Any] | None = None

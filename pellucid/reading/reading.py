@@ -68,11 +68,11 @@ class Reading(Viewed):
     @property
     def largest_difference(self) -> float | None:
         """Return the largest difference of a log-probability between the search and this pass; None if there
-        was no search."""
+        was no search. Tokens that the search was given, whose log-probability is 0, are left out."""
         if self.forced:
             return None
-        searched = self.translation.hypotheses[0].log_probabilities
-        return max(abs(step.loss + log_p) for step, log_p in zip(self.steps, searched, strict=True))
+        both = zip(self.steps, self.translation.hypotheses[0].log_probabilities, strict=True)
+        return max((abs(step.loss + log_p) for step, log_p in both if log_p), default=0.0)
 
     @property
     def difference(self) -> str:
@@ -102,7 +102,8 @@ def read(translator: TextTranslator, text: str, to: str | None = None, target: s
     seen = watch(model, in_batch(model, [(source.ids, target_ids)]), vocabulary=vocabulary)
     steps = steps_of(seen, vocabulary, target_ids)
     if target is not None:
-        log_p = [-step.loss for step in steps]
+        tags = vocabulary.count_tags(target_ids)
+        log_p = [*[0.0] * tags, *(-step.loss for step in steps[tags:])]
         score = penalise(sum(log_p), len(log_p), translator.config.translation.length_penalty)
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
         translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])

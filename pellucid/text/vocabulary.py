@@ -147,7 +147,7 @@ class Vocabulary:
         several = len(self.target_languages) > 1
         language = None if several and to is None else self.target_language(to)
         silent = {self.pad_id, self.start_id, self.end_id, *self._codes().values()} - {self.unknown_id}
-        text = self.target.decode([token for token in _check_ids(ids, self.target) if token not in silent])
+        text = self.target.decode([token for token in check_ids(ids, self.target) if token not in silent])
         return restore(text, self.preparation, language)
 
     def source_tokens(self, ids: Sequence[int]) -> list[str]:
@@ -176,6 +176,10 @@ class Vocabulary:
         code = self._codes().get(self.target_language(to) or "")
         return [] if code is None else [code]
 
+    def count_tags(self, target: Sequence[int]) -> int:
+        """Return how many tokens at the beginning of a target name a language: 1 in M2M100 and NLLB."""
+        return sum(token in self._codes().values() for token in target[:1])
+
     def _codes(self) -> Mapping[str, int]:
         """Return {language: id} in models whose texts begin with their language; {} in others."""
         return self.source.codes if isinstance(self.source, Renumbered) else {}
@@ -187,7 +191,7 @@ class Vocabulary:
 
     def _labels(self, ids: Sequence[int], model: Pieces) -> list[str]:
         special = {self.start_id: "<s>", self.pad_id: "<pad>", self.unknown_id: "<unk>", self.end_id: "</s>"}
-        pieces = [special.get(token) or model.id_to_piece(token) for token in _check_ids(ids, model)]
+        pieces = [special.get(token) or model.id_to_piece(token) for token in check_ids(ids, model)]
         return [piece.removeprefix("▁") for piece in pieces] if self.kind == "word" else pieces
 
 
@@ -269,8 +273,15 @@ def _ids(model: Pieces) -> dict[str, int]:
     return dict(zip(("pad_id", "unknown_id", "start_id", "end_id"), special, strict=True))
 
 
-def _check_ids(ids: Sequence[int], model: Pieces) -> list[int]:
-    size, tokens = model.get_piece_size(), [operator.index(token) for token in ids]
+def check_ids(ids: Sequence[int], model: Pieces) -> list[int]:
+    """Return ids as a list of int; raise an error for one that is no whole number, or that no token has."""
+    size, tokens = model.get_piece_size(), list[int]()
+    for token in ids:
+        try:
+            tokens.append(operator.index(token))
+        except TypeError:
+            kind = type(token).__name__
+            raise UsageError(f"{token!r} is no id but a {kind}. Give whole numbers, as int.") from None
     if outside := [token for token in tokens if not 0 <= token < size]:
         raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
     return tokens

@@ -28,7 +28,8 @@ TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row;
 KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
 SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
 CLOSE = 1e-2  # how far log-probabilities of a captured step may be from those of the same step uncaptured
-# Log-probabilities R V; those of the likeliest tokens and of the required one R C+1; the likeliest's ids R C.
+# Log-probabilities R V; logits R V, or those of the likeliest tokens and of the required one R C+1, and the
+# likeliest's ids R C.
 Results = tuple[Tensor, ...]
 ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a process
 
@@ -125,17 +126,17 @@ class CapturedDecoding:
         told[POSITION] = 0
         told[POSITION, self._rows] = np.repeat(self._places.lengths, each)
         told[REQUIRED, self._rows] = 0 if required is None else np.maximum(required, 0)
-        log_p, *likely = session.step(int(self._places.lengths.max()) + 1)
+        log_p, *others = session.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
-        rows = torch.from_numpy(self._rows)
+        rows = torch.from_numpy(self._rows).to(log_p.device)
 
         def all_tokens() -> NextTokens:
-            return NextTokens(log_p[rows.to(log_p.device)])
+            return NextTokens(log_p[rows], logits=lambda: others[0][rows])
 
-        if not likely:
+        if not session.candidates:
             return all_tokens()
-        values, ids = (each.cpu().numpy()[self._rows] for each in likely)
+        values, ids = (each.cpu().numpy()[self._rows] for each in others)
         return NextTokens(values[:, :-1], ids, values[:, -1], all_tokens)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
@@ -220,10 +221,10 @@ class Session:
         self._past.reach = reach
         if self.shape.width > 1:
             self._past.select(self._there[SOURCE])
-        logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0]
-        log_p = logits.float().log_softmax(-1)
+        logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0].float()
+        log_p = logits.log_softmax(-1)
         if not self.candidates:
-            return (log_p,)
+            return log_p, logits
         required = log_p.gather(1, self._there[REQUIRED, :, None])
         likeliest, ids = log_p.index_fill(1, self._forbidden, -math.inf).topk(self.candidates)
         ids, order = ids.sort(-1)

@@ -222,7 +222,8 @@ def share_out(models: Sequence[Decoder], requests: Sequence[Request], rules: Rul
     tokens = options.batch_tokens or sys.maxsize
     waiting = Waiting(lengths, lambda longest: tokens // lengths[longest], most, joining=True)
     # Only as many likely tokens as beam search needs, where nothing else needs more.
-    candidates = 0 if options.sample or len(models) > 1 else 2 * options.beam + MORE
+    needs_all = options.sample or options.repetition_penalty != 1 or len(models) > 1
+    candidates = 0 if needs_all else 2 * options.beam + MORE
     candidates = candidates if candidates < min(first.config.target_size, MOST_CANDIDATES + 1) else 0
     in_order = [requests[place] for place in waiting.order]
     limits, sources = [each.max_length for each in in_order], [len(each.source) for each in in_order]

@@ -24,7 +24,8 @@ POSITIONS = 1024  # rows of probabilities over the whole vocabulary that are in 
 
 @dataclass(frozen=True)
 class Score:
-    """How probable a target is: the log-probability of each token, end token included, and their sum."""
+    """How probable a target is: the log-probability of each token, end token included, and their sum. A
+    language token that a target must begin with is given: 0."""
 
     total: float
     per_token: list[float]
@@ -42,7 +43,8 @@ def score_texts(
         pairs, log_probabilities(models, sources, targets, TOGETHER), strict=True
     ):
         # An empty line is always translated as an empty line, so this pair is certain.
-        per_token = [] if source.empty and target.empty else log_p
+        tags = vocabulary.count_tags(target.ids)
+        per_token = [] if source.empty and target.empty else [*[0.0] * tags, *log_p[tags:]]
         tokens = vocabulary.target_tokens(target.ids[: len(per_token)])
         unknown = (*source.unknown, *target.unknown)
         scores.append(Score(sum(per_token), per_token, tokens, unknown))

@@ -13,9 +13,11 @@ from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
 LIMITS = {setting.name: setting.metadata for setting in fields(TranslationConfig)}
-BEAM, LENGTH, PENALTY = (
-    (LIMITS[name]["low"], LIMITS[name]["high"]) for name in ("beam", "max_length", "length_penalty")
+NUMBERS = ("beam", "max_length", "length_penalty", "no_repeat_ngram_size", "repetition_penalty")
+BEAM, LENGTH, PENALTY, SEQUENCE, REPETITION = (
+    (LIMITS[each]["low"], LIMITS[each]["high"]) for each in NUMBERS
 )
+DEFAULTS = (*NUMBERS[:1], *NUMBERS[2:], "early_stopping")  # that a model's [translation] settings give
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
@@ -27,6 +29,9 @@ class TranslationOptions(TypedDict, total=False):
     length_penalty: float | None
     min_length: int | None
     max_length: int | None
+    no_repeat_ngram_size: int | None
+    repetition_penalty: float | None
+    early_stopping: bool | None
     prefix: Prefix | Sequence[Prefix | None] | None
     sample: bool | None
     temperature: float | None
@@ -46,6 +51,9 @@ class Options:
     n_best: int = number(1, *BEAM)
     min_length: int = number(0, 0, LENGTH[1])
     max_length: int | None = number(None, *LENGTH)
+    no_repeat_ngram_size: int = number(0, *SEQUENCE)
+    repetition_penalty: float = number(1.0, *REPETITION)
+    early_stopping: bool = True
     sample: bool = False
     temperature: float = number(1.0, ABOVE_0, sys.float_info.max)
     top_k: int | None = number(None, 1, math.inf)
@@ -79,11 +87,11 @@ class Options:
 
 
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
-    """Return complete options: those of the call, and the default for each that is None. The defaults of beam
-    and length_penalty come from `config`."""
+    """Return complete options: those of the call, and the default for each that is None, which for some comes
+    from `config`."""
     values = check_values(options)
     values.pop("prefix", None)
-    return Options(**{"beam": config.beam, "length_penalty": config.length_penalty} | values)
+    return Options(**{name: getattr(config, name) for name in DEFAULTS} | values)
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,8 +102,8 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in values.items():
         if name not in known:
             raise UsageError(f"there is no option {name!r}.{did_you_mean(name, known)}")
-        if name in LIMITED:
-            _check(LIMITED[name], value)
+        if name in OPTIONS:
+            _check(OPTIONS[name], value)
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):
             needed = Setting("sample", True)
@@ -104,11 +112,15 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-LIMITED = {option.name: option for option in fields(Options) if option.metadata}
+OPTIONS = {option.name: option for option in fields(Options)}
 
 
 def _check(option: Field[Any], value: Any) -> None:
-    """Raise an error unless the value of an option is a number of the right type within its limits."""
+    """Raise an error unless the value of an option is of the right type, and a number within its limits."""
+    if option.type is bool:
+        if not isinstance(value, bool):
+            raise UsageError("{} must be True or False.", Setting(option.name, value))
+        return
     whole = float not in (option.type, *get_args(option.type))
     low, high = option.metadata["low"], option.metadata["high"]
     kind, wanted = (int, "a whole number") if whole else (int | float, "a number")

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Number
 from typing import Any
 
 from pellucid.config.schema import TranslationConfig
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
-from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary, check_ids
 from pellucid.translate.options import Prefix, options_of
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.sentences import Sentence
@@ -31,29 +31,30 @@ def make_call(
     defaults: TranslationConfig,
 ) -> Call:
     """Make the input of the search from sentences and options; raise an error for a wrong option."""
-    prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary)
-    chosen = options_of(options, defaults)
+    chosen, never = options_of(options, defaults), forbidden_ids(model, vocabulary)
+    prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary, never)
     rules = Rules(
         model.config.start_id,
         model.config.end_id,
-        forbidden=[*forbidden_ids(model, vocabulary), *defaults.suppressed],
+        forbidden=[*never, *defaults.suppressed],
         forced_end=defaults.forced_end,
         options=chosen,
     )
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
+        if sentence.empty:
+            continue
         limit = chosen.max_length
         if limit is None:
             limit = max(min(2 * len(sentence.ids) + 20, defaults.max_length), chosen.min_length + 1)
-        if not sentence.empty and len(prefix) >= limit:
+        if len(prefix) >= limit:
             raise UsageError(
                 f"sentence {number + 1}: a prefix of {len(prefix)} tokens leaves no room within {{}}. "
                 "Set {} or more.",
                 Setting("max_length", limit),
                 Setting("max_length", len(prefix) + 1),
             )
-        if not sentence.empty:
-            requests.append(Request(number, limit, prefix, sentence.ids))
+        requests.append(Request(number, limit, prefix, sentence.ids, vocabulary.count_tags(prefix)))
     return Call(sentences, requests, rules)
 
 
@@ -65,11 +66,14 @@ def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:
 
 
 def prefixes_of(
-    prefix: Prefix | Sequence[Prefix | None] | None, sentences: Sequence[Sentence], vocabulary: Vocabulary
+    prefix: Prefix | Sequence[Prefix | None] | None,
+    sentences: Sequence[Sentence],
+    vocabulary: Vocabulary,
+    never: Sequence[int],
 ) -> list[list[int]]:
     """Return, for each sentence, the ids that its translation must begin with. `prefix` is one text or list
     of ids for all sentences, or a list with one for each."""
-    one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Integral) for token in prefix)
+    one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Number) for token in prefix)
     each: list[Any] = [prefix] * len(sentences) if one else list(prefix or ())
     if len(each) != len(sentences):
         raise UsageError(
@@ -77,24 +81,32 @@ def prefixes_of(
             Setting("prefix"),
         )
     return [
-        [] if sentence.empty else read_prefix(prefix, sentence.to, vocabulary)
+        [] if sentence.empty else read_prefix(prefix, sentence.to, vocabulary, never)
         for prefix, sentence in zip(each, sentences, strict=True)
     ]
 
 
-def read_prefix(prefix: Prefix | None, to: str | None, vocabulary: Vocabulary) -> list[int]:
-    """Return the ids of a prefix, given as text or as ids, without an end token. For None, return the id of
-    the target language if the model's targets begin with one, otherwise []."""
-    if prefix is None:
-        return vocabulary.target_tag(to)
-    if not isinstance(prefix, str):
-        vocabulary.target_tokens(prefix)  # raises unless the vocabulary has them
-        return [int(token) for token in prefix if token != vocabulary.end_id]
-    ids = vocabulary.encode_target(prefix, to)[:-1] if prefix.strip() else []
-    if vocabulary.unknown_id in ids:
-        raise UsageError(
-            "{} contains words or characters that the vocabulary does not have, so no translation can "
-            "begin with it. Choose others.",
-            Setting("prefix", prefix),
-        )
+def read_prefix(
+    prefix: Prefix | None, to: str | None, vocabulary: Vocabulary, never: Sequence[int]
+) -> list[int]:
+    """Return the ids that a translation must begin with: the target language if the model's targets begin
+    with one, then the prefix, given as text or as ids, without an end token at its end. Raise an error for a
+    prefix that no translation can have."""
+    tag, end = vocabulary.target_tag(to), vocabulary.end_id
+    if isinstance(prefix, str):
+        ids = vocabulary.encode_target(prefix, to) if prefix.strip() else []
+        if vocabulary.unknown_id in ids:
+            raise UsageError(
+                "{} contains words or characters that the vocabulary does not have, so no translation can "
+                "begin with it. Choose others.",
+                Setting("prefix", prefix),
+            )
+    else:
+        ids = check_ids(() if prefix is None else prefix, vocabulary.target)
+    ids = ids[:-1] if ids[-1:] == [end] else ids
+    ids = ids if ids[: len(tag)] == tag else [*tag, *ids]
+    if wrong := [token for token in ids[len(tag) :] if token in never or token == end]:
+        (name,) = vocabulary.target_tokens(wrong[:1])
+        message = f"{{}} contains id {wrong[0]}, the token {{}}, which no translation has before its end."
+        raise UsageError(f"{message} Leave it out.", Setting("prefix", prefix), name)
     return ids

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import SentenceError
-from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract
+from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract, penalise
 from pellucid.translate.options import Options
+from pellucid.translate.repetition import penalise_repeated, repeating
 
 FREE = -1  # in place of a token's id: any token may come next
 NONE = -math.inf
@@ -47,6 +48,7 @@ class Request:
     max_length: int  # the end token included
     prefix: Sequence[int] = ()  # what its translation must begin with
     source: Sequence[int] = ()
+    tags: int = 0  # tokens of the prefix that name the language, and do not count in the score
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def search(
     decoding: Decoding, requests: Sequence[Request], rules: Rules, choose: Choose, take: Take
 ) -> Iterator[SearchStep]:
     """Decode sentences step by step: yield the result of each step, which adds one token to each hypothesis.
-    A sentence is finished when `width` of its hypotheses have ended, or at its limit; then `take` chooses
+    A sentence is finished when enough of its hypotheses have ended, or at its limit; then `take` chooses
     others to decode in its place."""
     width, length_penalty = rules.options.width, rules.options.length_penalty
     hypotheses = _begin([], requests, rules)
@@ -100,11 +102,11 @@ def search(
             open_first = ended.argsort(axis=1, kind="stable")[:, :width]
             hypotheses = candidates.without(ended).keep(open_first)
 
-        enough = hypotheses.finished >= width
+        enough = _has_enough(hypotheses, collected, rules.options)
         done = enough | (hypotheses.limits <= hypotheses.lengths) | hypotheses.empty.all(1)
         closed, left = {}, None
         if done.any():
-            too_few = (done & ~enough)[:, None] & ~hypotheses.empty
+            too_few = (done & (hypotheses.finished < width))[:, None] & ~hypotheses.empty
             _collect(collected, extract(hypotheses, too_few, length_penalty, finished=False))
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
             closed = {n: _rank(collected.pop(n, []), requests[n], length) for n, length in gone}
@@ -114,6 +116,19 @@ def search(
             decoding.select(hypotheses.rows.ravel(), left)
         yield SearchStep(hypotheses, closed)
         joining = take(hypotheses.places.tolist()) if closed else []
+
+
+def _has_enough(hypotheses: Hypotheses, collected: dict[int, list[Found]], options: Options) -> Array:
+    """Return, for each sentence, whether `width` hypotheses are finished and, without early stopping, no open
+    one has a better score at its present length than the worst of the best `width`."""
+    enough = hypotheses.finished >= options.width
+    if options.early_stopping or options.width == 1:  # one hypothesis is greedy
+        return enough
+    for sentence in enough.nonzero()[0]:
+        scores = sorted(found.score for found in collected[int(hypotheses.places[sentence])])
+        total, length = hypotheses.totals[sentence, 0], int(hypotheses.lengths[sentence])
+        enough[sentence] = penalise(total, length, options.length_penalty) <= scores[-options.width]
+    return enough
 
 
 def _begin(places: Sequence[int], requests: Sequence[Request], rules: Rules) -> Hypotheses:
@@ -133,7 +148,7 @@ def _continue(
     while True:
         _check(likely, hypotheses, requests)
         least = None if likely.all is None else likely.log_p.min(-1)
-        _keep_to_rules(likely, hypotheses, required, rules)
+        _keep_to_rules(likely, hypotheses, required, requests, rules)
         chosen = choose(likely, hypotheses)
         if likely.all is None or least is None or _is_decided(least, chosen, hypotheses, required):
             return hypotheses.extend(chosen)
@@ -159,8 +174,9 @@ def log_probabilities(likely: Tensor | NextTokens) -> NextTokens:
     """Return the log-probabilities of a step; logits are converted by log softmax."""
     if isinstance(likely, NextTokens):
         return likely
+    logits = likely
     with torch.no_grad():
-        return NextTokens(likely.float().log_softmax(-1))
+        return NextTokens(logits.float().log_softmax(-1), logits=lambda: logits.float())
 
 
 def _is_decided(least_R: Array, chosen: Candidates, hypotheses: Hypotheses, required: Array | None) -> bool:
@@ -196,27 +212,53 @@ def _check(likely: NextTokens, hypotheses: Hypotheses, requests: Sequence[Reques
         )
 
 
-def _keep_to_rules(likely: NextTokens, hypotheses: Hypotheses, required: Array | None, rules: Rules) -> None:
+def _keep_to_rules(
+    likely: NextTokens,
+    hypotheses: Hypotheses,
+    required: Array | None,
+    requests: Sequence[Request],
+    rules: Rules,
+) -> None:
     """Exclude the tokens that the rules or the prefix do not allow at this step: set their log-probabilities
     to -inf, in place."""
-    log_p, ids = likely.log_p, likely.ids
+    log_p, ids, options = likely.log_p, likely.ids, rules.options
     if required is not None:
         forced = (required != FREE).nonzero()[0]
         kept = log_p[forced, required[forced]] if ids is None else likely.required[forced]
+    if options.repetition_penalty != 1:
+        by_logits = options.sample or options.beam == 1
+        penalise_repeated(likely, hypotheses, options.repetition_penalty, by_logits)
     if ids is None:  # otherwise they are not forbidden
         log_p[:, list(rules.forbidden)] = NONE
-    if min_length := rules.options.min_length:
-        short = np.repeat(hypotheses.lengths < min_length, hypotheses.totals.shape[1])
-        if ids is None:
-            log_p[short.nonzero()[0], rules.end_id] = NONE
-        else:
-            log_p[short[:, None] & (ids == rules.end_id)] = NONE
+    if options.min_length:
+        short = np.repeat(hypotheses.lengths < options.min_length, hypotheses.totals.shape[1])
+        _exclude(likely, short.nonzero()[0], rules.end_id)
+    if options.no_repeat_ngram_size:
+        _exclude(likely, *repeating(hypotheses, options.no_repeat_ngram_size))
     if required is not None:
         log_p[forced] = NONE
+        kept[_is_given(hypotheses, requests, rules)[forced]] = 0
         if ids is None:
             log_p[forced, required[forced]] = kept
         else:
             ids[forced, 0], log_p[forced, 0] = required[forced], kept
+
+
+def _is_given(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array:
+    """Return, for each row, whether its next token is not the model's choice, so that it does not count: the
+    language that its targets begin with, or the end token at the limit."""
+    tags = np.array([requests[place].tags for place in hypotheses.places])
+    at_limit = rules.forced_end & (hypotheses.lengths + 1 == hypotheses.limits)
+    return np.repeat((hypotheses.lengths < tags) | at_limit, hypotheses.totals.shape[1])
+
+
+def _exclude(likely: NextTokens, rows: Array, tokens: Array | int) -> None:
+    """Set the log-probabilities of these tokens, one for each of these rows, to -inf, in place."""
+    if likely.ids is None:
+        likely.log_p[rows, tokens] = NONE
+    else:
+        named, places = (likely.ids[rows] == np.reshape(tokens, (-1, 1))).nonzero()
+        likely.log_p[rows[named], places] = NONE
 
 
 def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]) -> None:
@@ -231,7 +273,7 @@ def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:
         raise SentenceError(
             request.number,
             length,
-            "no allowed next token has a probability above zero. Ask for another prefix or a smaller "
-            "min_length, or use weights from an earlier checkpoint.",
+            "no allowed next token has a probability above zero. Ask for another prefix, a smaller "
+            "min_length or a larger no_repeat_ngram_size, or use weights from an earlier checkpoint.",
         )
     return sorted(collected, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score))

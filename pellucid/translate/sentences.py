@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pellucid.data.corpus import CHARACTERS_PER_TOKEN
 from pellucid.errors import UsageError
-from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary, check_ids
 
 TOKENS = 1024  # at most, of a source or a target, unless the model was trained on longer ones
 # For each of these tokens: the rest of a text is cut off before the vocabulary spends time on it.
@@ -57,14 +57,17 @@ def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int)
 
 
 def read_target(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
-    """Return a line of text as a target sentence. An empty line becomes the end token alone."""
+    """Return a line of text as a target sentence. An empty line becomes the end token alone, after the
+    language if the model's targets begin with one."""
     if not text.strip():
-        return Sentence(text, text, [vocabulary.end_id], to, empty=True)
+        tag = vocabulary.target_tag(to) if to else []
+        return Sentence(text, text, [*tag, vocabulary.end_id], to, empty=True)
     text = without_start(text, vocabulary)
     beginning = text[: longest * CHARACTERS]
     ids, cut = _shorten(vocabulary.encode_target(beginning, to), longest)
+    empty = len(ids) == 1 + vocabulary.count_tags(ids)
     unknown = vocabulary.unknown_in(beginning, to, target=True) if vocabulary.unknown_id in ids else ()
-    return Sentence(text, text, ids, to, len(ids) == 1, cut or len(text) > len(beginning), unknown)
+    return Sentence(text, text, ids, to, empty, cut or len(text) > len(beginning), unknown)
 
 
 def without_start(text: str, vocabulary: Vocabulary) -> str:
@@ -84,8 +87,8 @@ def take_ids(
 ) -> Sentence:
     """Return a source sentence made of the caller's ids; raise an error if an id is unknown, or the end token
     is missing."""
-    ids = [int(token) for token in ids]
-    text = " ".join(vocabulary.source_tokens(ids))  # raises unless the vocabulary has them
+    ids = check_ids(ids, vocabulary.source)
+    text = " ".join(vocabulary.source_tokens(ids))
     if ids and ids[-1] != vocabulary.end_id:
         raise UsageError(
             f"sentence {number + 1} ends with id {ids[-1]}, not with the end token. "

@@ -93,6 +93,10 @@ class TextTranslator:
         min_length: the fewest tokens of a translation, without its end token. Default: 0.
         max_length: the most tokens of a translation, with its end token. Default: twice the source's tokens
             plus 20, at most [translation] max_length of the model, 512.
+        no_repeat_ngram_size: no sequence of so many tokens comes twice; 0 is off. Default: the model's, 0.
+        repetition_penalty: above 1, tokens that came before become less probable. Default: the model's, 1.0.
+        early_stopping: stop as soon as `beam` hypotheses are finished. If False, go on while an open one has
+            a better score. Default: the model's, True.
         prefix: text or token ids that the translation begins with: one for all sources, or a list with one
             for each. Default: none.
         sample: draw n_best hypotheses at random instead of beam search. Default: False.
@@ -140,7 +144,8 @@ class TextTranslator:
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
         """Return how probable each target is as the translation of its source: the log-probability of each
-        token, end token included, and their sum."""
+        token, end token included, and their sum. The language with which a target of M2M100 or NLLB begins
+        has the log-probability 0."""
         if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
             sides = ["one text" if isinstance(side, str) else f"{len(side)}" for side in (sources, targets)]
             raise UsageError(

@@ -1,6 +1,7 @@
 """M2M100 and NLLB models with random weights are the ones of transformers."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,80 @@ def test_logits_attention_and_translations_are_those_of_transformers(made: Any) 
         assert beam > 1 or [each.hypotheses[0].token_ids for each in ours] == their_ids
         done = [place for place, each in enumerate(ours) if each.hypotheses[0].finished]
         check_found(translator, *([side[n] for n in done] for side in (sources, ours, their_ids)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def ending(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A copy of the folder, whose model ends its translations earlier or later."""
+    kind, folder, tokens = made
+    copied = shutil.copytree(folder, tmp_path_factory.mktemp("ending"), dirs_exist_ok=True)
+    theirs = M2M100ForConditionalGeneration.from_pretrained(folder).eval()
+    with torch.no_grad():
+        ids = torch.randint(5, 200, (16, 12), generator=torch.Generator().manual_seed(1))
+        said = theirs.model(input_ids=ids, decoder_input_ids=ids).last_hidden_state.mean((0, 1))
+        theirs.model.shared.weight[2] += said * (1.8 / said.square().sum())
+    theirs.save_pretrained(copied)
+    return kind, load(copied, device="cpu"), theirs, tokens
+
+
+OPTIONS: list[dict[str, Any]] = [
+    dict(),
+    dict(length_penalty=0.5, no_repeat_ngram_size=2),
+    dict(repetition_penalty=1.2, early_stopping=False),
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_beam_search_is_that_of_generate(ending: Any, options: dict[str, Any]) -> None:
+    """The language has a probability of its own in each model, and does not count: the same scores too."""
+    kind, translator, theirs, tokens = ending
+    lengths, compared, differing = set(), 0, 0
+    for source, to in ((0, 1), (0, 2), (1, 0), (2, 1)):
+        tokens.src_lang, to = CODES[kind][source], CODES[kind][to]
+        batch = tokens(phrases(("en", "fr", "hi")[source], 25), return_tensors="pt", padding=True)
+        generated = theirs.generate(
+            **batch, num_beams=4, max_length=24, forced_bos_token_id=translator.vocabulary.target_tag(to)[0],
+            bad_words_ids=[[1], [3]], return_dict_in_generate=True, output_scores=True, **options,
+        )  # fmt: skip
+        sources = [ids[mask > 0].tolist() for ids, mask in zip(*batch.values(), strict=True)]
+        ours = translator.translate_ids(sources, to=to, beam=4, max_length=23, **options)
+        rows = zip(ours, generated.sequences.tolist(), generated.sequences_scores.tolist(), strict=True)
+        for translation, row, score in rows:
+            best, said = translation.hypotheses[0], row[1 : [*row, 2].index(2, 1) + 1]
+            lengths.add(len(best.token_ids))
+            if best.finished == (2 in said):  # at the limit theirs may prefer one that is not finished
+                assert best.score == pytest.approx(score, abs=1e-4)
+                differing += best.token_ids != said
+                compared += 1
+    assert len(lengths) > 2 and compared > 50 and differing <= 2
+
+
+@pytest.mark.parametrize("prefix", ["", " ", [], [2], "le chat", "ids", "ids with the language"])
+def test_no_prefix_drops_the_language(ending: Any, prefix: Any) -> None:
+    kind, translator, _, _ = ending
+    text, to, vocabulary = "The cat", CODES[kind][1], translator.vocabulary
+    tag, ids = vocabulary.target_tag(to), vocabulary.encode_target("le chat", CODES[kind][1])[:-1]
+    given = {"ids": ids[1:], "ids with the language": ids}.get(str(prefix), prefix)
+    found = translator.translate(text, to=to, prefix=given, length_penalty=0).hypotheses[0]
+    assert found.token_ids[: len(ids)] == ids or prefix in ("", " ", [], [2])
+    assert found.token_ids[:1] == tag and found.log_probabilities[0] == 0
+    assert found.score == pytest.approx(sum(found.log_probabilities), abs=1e-4)
+    said = "".join(translator.stream(text, to=to, prefix=given))
+    assert said == translator.translate(text, to=to, prefix=given, beam=1).text
+
+
+def test_the_language_does_not_count_in_a_score_either(ending: Any) -> None:
+    kind, translator, _, _ = ending
+    to, text = CODES[kind][1], "The cat"
+    word, nothing = translator.score([text, text], ["le chat", ""], to=to)
+    for score in (word, nothing):
+        assert score.per_token[0] == 0 and score.total == sum(score.per_token) < 0
+        assert score.tokens[0] in (to, f"__{to}__")
+    assert len(nothing.per_token) == 2
+    explained = translator.explain(text, to=to, target="le chat")
+    assert explained.translation.hypotheses[0].log_probabilities == pytest.approx(word.per_token, abs=1e-4)
+    assert explained.steps[0].loss > 0
+    assert translator.explain(text, to=to).largest_difference < 1e-4
 
 
 def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:

@@ -177,19 +177,26 @@ def test_held_out_sentences_become_what_python_says(demo_page: Any) -> None:
     assert translated >= 50
 
 
-@pytest.mark.parametrize(
-    ("beam", "length_penalty", "max_length"), [(1, 1.0, 60), (4, 0.0, 60), (3, 0.6, 5), (60, 1.0, 4)]
-)
-def test_search_keeps_the_same_hypotheses(
-    beam: int, length_penalty: float, max_length: int, pages: Any
-) -> None:
+SEARCHES: list[dict[str, Any]] = [
+    dict(beam=1, max_length=60),
+    dict(beam=4, length_penalty=0.0, max_length=60),
+    dict(beam=3, length_penalty=0.6, max_length=5),
+    dict(beam=60, max_length=4),
+    dict(beam=4, max_length=7, forced_end=True, suppressed=(5, 9, 12, 20)),
+    dict(beam=4, early_stopping=False, length_penalty=2.0, no_repeat_ngram_size=1),
+    dict(beam=3, no_repeat_ngram_size=2, repetition_penalty=1.4),
+    dict(beam=1, no_repeat_ngram_size=3, repetition_penalty=1.4, forced_end=True, max_length=9),
+]
+
+
+@pytest.mark.parametrize("settings", SEARCHES, ids=str)
+def test_search_keeps_the_same_hypotheses(settings: dict[str, Any], pages: Any) -> None:
     translator = random_translator.translator(end=2.0)
-    translation = TranslationConfig(beam=beam, length_penalty=length_penalty, max_length=max_length)
-    translator.config = replace(translator.config, translation=translation)
+    translator.config = replace(translator.config, translation=TranslationConfig(**settings))
     page = pages(translator, "the dog saw", target="cat")
     texts = random_translator.sentences(6)
     found = page.evaluate(TRANSLATED, [texts, None])
-    for ours, theirs in zip(found, translator.translate(texts, n_best=beam), strict=True):
+    for ours, theirs in zip(found, translator.translate(texts, n_best=settings["beam"]), strict=True):
         assert [each["ids"] for each in ours] == [each.token_ids for each in theirs.hypotheses]
         assert [each["finished"] for each in ours] == [each.finished for each in theirs.hypotheses]
         assert [each["text"] for each in ours] == [each.text for each in theirs.hypotheses]

@@ -3,10 +3,12 @@
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from tables import END, UNKNOWN, Table, TableDecoding, all_at_once, random_table, rules
+from tables import END, START, UNKNOWN, Table, TableDecoding, all_at_once, random_table, rules
 from torch import Tensor
 
 from pellucid.errors import PellucidError
@@ -34,20 +36,16 @@ def run(
 
 def plain_beam_search(table: Table, sentence: int, request: Request, rules: Rules) -> list[Found]:
     """DESIGN's conventions for one sentence, with lists and one hypothesis at a time."""
-    beam, penalty = rules.options.beam, rules.options.length_penalty
+    options = rules.options
+    beam, penalty = options.beam, options.length_penalty
     live: list[tuple[tuple[int, ...], list[float], Tensor]] = [((), [], torch.tensor(0.0))]
     finished: list[Found] = []
     for step in range(request.max_length):
         candidates = []
         for said, log_probabilities, total in live:
-            log_p = table(sentence, said).log_softmax(-1)
+            log_p = plain_log_probabilities(table(sentence, said), said, request, rules)
             for token in range(len(log_p)):
-                if step < len(request.prefix):
-                    allowed = token == request.prefix[step]
-                else:
-                    too_early = token == END and step < rules.options.min_length
-                    allowed = token not in rules.forbidden and not too_early
-                if allowed and log_p[token] > -math.inf:
+                if log_p[token] > -math.inf:
                     grown = [*log_probabilities, float(log_p[token])]
                     candidates.append(((*said, token), grown, total + log_p[token]))
         candidates.sort(key=lambda candidate: -float(candidate[2]))  # stable: ties to the lower beam, then id
@@ -60,7 +58,11 @@ def plain_beam_search(table: Table, sentence: int, request: Request, rules: Rule
                 score = float(total) / len(said) ** penalty
                 finished.append(Found(list(said), log_probabilities, score, True))
         live = live[:beam]
-        if len(finished) >= beam or not live:
+        best = sorted(finished, key=lambda found: -found.score)[:beam]
+        hopeless = options.early_stopping or beam == 1 or not live
+        if len(best) == beam and (hopeless or best[-1].score >= float(live[0][2]) / (step + 1) ** penalty):
+            break
+        if not live:
             break
     if len(finished) < beam:
         for said, log_probabilities, total in live:
@@ -69,12 +71,59 @@ def plain_beam_search(table: Table, sentence: int, request: Request, rules: Rule
     return sorted(finished, key=lambda found: (not found.finished, -found.score))
 
 
+def plain_log_probabilities(logits: Tensor, said: tuple[int, ...], request: Request, rules: Rules) -> Tensor:
+    """The log-probability of each next token, -inf where it is not allowed, 0 where it was given."""
+    options, size, step = rules.options, rules.options.no_repeat_ngram_size, len(said)
+    log_p, before = logits.log_softmax(-1), [START, *said]
+    if step < len(request.prefix) or (rules.forced_end and step + 1 == request.max_length):
+        only = request.prefix[step] if step < len(request.prefix) else END
+        given = step < request.tags or step >= len(request.prefix)
+        return torch.full_like(log_p, -math.inf).index_fill(
+            0, torch.tensor(only), 0.0 if given else log_p[only]
+        )
+    changed = logits if options.beam == 1 else log_p
+    for token in {*before}:
+        changed[token] *= options.repetition_penalty if changed[token] < 0 else 1 / options.repetition_penalty
+    log_p = changed.log_softmax(-1) if options.repetition_penalty != 1 and options.beam == 1 else log_p
+    sequences = [before[place : place + size] for place in range(len(before) - size + 1)] if size else []
+    for token in range(len(log_p)):
+        too_early = token == END and step < options.min_length
+        if token in rules.forbidden or too_early or [*before, token][-size:] in sequences:
+            log_p[token] = -math.inf
+    return log_p
+
+
 def assert_same(ours: list[Found], theirs: list[Found]) -> None:
     assert [found.token_ids for found in ours] == [found.token_ids for found in theirs]
     assert [found.finished for found in ours] == [found.finished for found in theirs]
     assert [found.score for found in ours] == pytest.approx([found.score for found in theirs], abs=1e-5)
     for our, their in zip(ours, theirs, strict=True):
         assert our.log_probabilities == pytest.approx(their.log_probabilities, abs=1e-5)
+
+
+RULES: list[dict[str, Any]] = [
+    dict(no_repeat_ngram_size=1),
+    dict(no_repeat_ngram_size=2, min_length=3),
+    dict(no_repeat_ngram_size=3, repetition_penalty=1.5),
+    dict(repetition_penalty=0.6),
+    dict(early_stopping=False),
+    dict(early_stopping=False, length_penalty=0.0),
+    dict(early_stopping=False, length_penalty=3.0, no_repeat_ngram_size=2),
+]
+
+
+@pytest.mark.parametrize("wanted", RULES, ids=str)
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("whole", [False, True], ids=["distinct", "ties"])
+def test_every_rule_is_that_of_the_plain_loop(wanted: dict[str, Any], beam: int, whole: bool) -> None:
+    """Also where sentences begin later, have a prefix or a language, and must end at their limit."""
+    table = random_table(seed=beam, size=9, end=1.0, whole=whole)
+    begun = [((5, 6, 5), 0), ((), 0), ((7, 5), 1), ((UNKNOWN,), 1)]
+    requests = [Request(n, 4 + n % 7, *begun[n % 4][:1], (), begun[n % 4][1]) for n in range(20)]
+    for forced_end in (False, True):
+        ruled = replace(rules(beam, **wanted), forced_end=forced_end)
+        for sentence, found in enumerate(run(table, requests, ruled, together=6)):
+            assert_same(found, plain_beam_search(table, sentence, requests[sentence], ruled))
 
 
 @pytest.mark.parametrize("beam", [1, 2, 3, 5, 8])

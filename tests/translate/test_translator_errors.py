@@ -126,6 +126,9 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
         min_length=4, max_length=4
     ),
     "length_penalty = -1 must be a number from 0 to 10": dict(length_penalty=-1),
+    "no_repeat_ngram_size = -1 must be a whole number from 0 to 1000.": dict(no_repeat_ngram_size=-1),
+    "repetition_penalty = 0 must be a number from 0.01 to 100": dict(repetition_penalty=0),
+    "early_stopping = 'never' must be True or False.": dict(early_stopping="never"),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     "temperature = 0 must be a number above 0": dict(temperature=0),
     "temperature = nan must be a number above 0": dict(temperature=float("nan"), sample=True),
@@ -134,6 +137,11 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
     "seed = 7 needs sample = True.": dict(seed=7),
     "seed = 'x' must be a whole number.": dict(seed="x", sample=True),
     "id 999 is outside the vocabulary, whose ids are 0": dict(prefix=[999]),
+    "5.0 is no id but a float. Give whole numbers, as int.": dict(prefix=[5.0]),
+    "prefix = [5, 3, 6] contains id 3, the token </s>, which no translation has before its": dict(
+        prefix=[5, 3, 6]
+    ),
+    "prefix = [0] contains id 0, the token <pad>, which no translation": dict(prefix=[0]),
     "prefix: 2 prefixes for 1 sentences. ": dict(prefix=["a", "b"]),
     "prefix = 'ж' contains words or characters that the vocabulary does not have": dict(prefix="ж"),
     "sentence 1: a prefix of 3 tokens leaves no room within max_length = 3. Set max_length = 4": dict(
@@ -159,6 +167,15 @@ def test_wrong_options(message: str) -> None:
     [
         (lambda ours: ours.translate_ids([[3], [5, 6]]), "sentence 2 ends with id 6, not with the end token"),
         (lambda ours: ours.translate_ids([[999, 3]]), "id 999 is outside the vocabulary, whose ids are 0"),
+        (
+            lambda ours: ours.translate_ids([[5.0, 3]]),
+            "5.0 is no id but a float. Give whole numbers, as int.",
+        ),
+        (lambda ours: ours.translate_ids([[5, "3"]]), "'3' is no id but a str. Give whole numbers, as int."),
+        (
+            lambda ours: ours.translate_ids([[5, 3]], to="xx"),
+            "the model does not name its languages, so 'xx'",
+        ),
         (lambda ours: ours.score(["a", "b"], ["c"]), "score was given 2 as sources and 1 as targets. Give "),
         (lambda ours: ours.score("a", "b"), "one text as sources and one text as targets. Give two "),
         (lambda ours: ours.stream("the dog", beam=4), "stream follows one hypothesis, because with"),

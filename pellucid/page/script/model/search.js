@@ -7,22 +7,31 @@ import { GrowingPast } from "./cache.js";
 
 /**
  * The hypotheses for a source, best first: [{ids, logProbabilities, score, finished}]. ids: without the start token,
- * with the end token if it is finished. score: the sum of the log-probabilities / length ** length_penalty.
+ * with the end token if it is finished. score: the sum of the log-probabilities / length ** length_penalty. rules: the
+ * model's [translation] settings, `limit`, the most tokens, and `forbidden`, ids that are never produced.
  */
-export const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit, forbidden }) => {
+export const searchBeam = (transformer, sourceIds, rules) => {
+  const { beam, length_penalty, limit, early_stopping } = rules;
   const { start_id, end_id } = transformer.config;
   const sourceMask = sourceIds.map(() => true);
   const memory = transformer.remember(transformer.encode(sourceIds, sourceMask), sourceMask);
   let open = [{ ids: [], last: start_id, total: 0, logProbabilities: [], past: new GrowingPast() }];
   const collected = [];
+  const scoreOf = ({ ids, total }) => total / ids.length ** length_penalty;
   const collect = (hypothesis, finished) => {
-    const { ids, logProbabilities, total } = hypothesis;
-    collected.push({ ids, logProbabilities, score: total / ids.length ** length_penalty, finished });
+    const { ids, logProbabilities } = hypothesis;
+    collected.push({ ids, logProbabilities, score: scoreOf(hypothesis), finished });
+    collected.sort((a, b) => b.finished - a.finished || b.score - a.score);
   };
+  const isEnough = () =>
+    collected.length >= beam && (early_stopping || beam === 1 || scoreOf(open[0]) <= collected[beam - 1].score);
 
-  for (let length = 1; open.length && length <= limit && collected.length < beam; length++) {
-    for (const each of open) each.logP = logSoftmax(transformer.decode([each.last], memory, each.past).row(0));
-    const candidates = bestContinuations(open, forbidden, 2 * beam);
+  for (let length = 1; open.length && length <= limit && !isEnough(); length++) {
+    for (const each of open) {
+      const logits = transformer.decode([each.last], memory, each.past).row(0);
+      each.logP = allowedNext(logits, each.ids, rules, transformer.config);
+    }
+    const candidates = bestContinuations(open, 2 * beam);
     candidates
       .slice(0, beam)
       .filter(({ last }) => last === end_id)
@@ -30,7 +39,22 @@ export const searchBeam = (transformer, sourceIds, { beam, length_penalty, limit
     open = candidates.filter(({ last }) => last !== end_id).slice(0, beam);
   }
   if (collected.length < beam) open.forEach((hypothesis) => collect(hypothesis, false));
-  return collected.toSorted((a, b) => b.finished - a.finished || b.score - a.score).slice(0, beam);
+  return collected.slice(0, beam);
+};
+
+/** The log-probabilities of the next token, −∞ where the rules exclude it; a token that they force counts as certain. */
+const allowedNext = (logits, ids, rules, { start_id, end_id }) => {
+  const { no_repeat_ngram_size: size, repetition_penalty: penalty } = rules;
+  if (rules.forced_end && ids.length + 1 === rules.limit) return logits.map((_, id) => (id === end_id ? 0 : -Infinity));
+  const before = [start_id, ...ids];
+  const scores = rules.beam === 1 ? logits.slice() : logSoftmax(logits);
+  for (const id of new Set(before)) scores[id] *= scores[id] < 0 ? penalty : 1 / penalty;
+  const logP = rules.beam === 1 ? logSoftmax(scores) : scores;
+  for (const id of rules.forbidden) logP[id] = -Infinity;
+  const lastOnes = before.slice(before.length + 1 - size);
+  for (let place = 0; size && place + size <= before.length; place++)
+    if (lastOnes.every((id, n) => id === before[place + n])) logP[before[place + size - 1]] = -Infinity;
+  return logP;
 };
 
 /** x − log Σ exp(x). */
@@ -46,10 +70,10 @@ export const logSumExp = (x) => {
 };
 
 /** The `count` continuations with the highest sums, best first; the sort keeps equal ones in order. */
-const bestContinuations = (open, forbidden, count) =>
+const bestContinuations = (open, count) =>
   open
     .flatMap((parent) => Array.from(parent.logP, (said, id) => ({ parent, id, said, total: parent.total + said })))
-    .filter(({ id, total }) => total > -Infinity && !forbidden.has(id))
+    .filter(({ total }) => total > -Infinity)
     .sort((one, other) => other.total - one.total)
     .slice(0, count)
     .map(({ parent, id, said, total }) => ({

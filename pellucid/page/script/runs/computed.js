@@ -12,7 +12,7 @@ import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js
 const translateIds = (ids, { config, vocabulary, translation, parameters }) => {
   const limit = Math.min(2 * ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
-  const forbidden = new Set([config.pad_id, config.start_id, config.unknown_id, ...tags]);
+  const forbidden = [config.pad_id, config.start_id, config.unknown_id, ...tags, ...translation.suppressed];
   return searchBeam(new Transformer(config, parameters), ids, { ...translation, limit, forbidden });
 };
 
