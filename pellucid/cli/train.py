@@ -56,9 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise Interrupted(
             f"interrupted at once.\nTo go on: {_resuming(arguments)}", *interrupt.args
         ) from None
-    tell(f"The model is in {out}. To try it:")
-    for line in _next(config, shlex.quote(str(out))):
-        tell(f"  {line}")
+    for line in _next(config, out):
+        tell(line)
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
@@ -124,11 +123,13 @@ def _resuming(arguments: argparse.Namespace) -> str:
     return shlex.join(["pellucid", *words, "--resume"])
 
 
-def _next(config: Config, model: str) -> tuple[str, ...]:
-    """Return commands that the user can try with the trained model."""
+def _next(config: Config, out: Path) -> tuple[str, ...]:
+    """Return the lines that say where the trained model is, and which commands the user can try with it."""
+    model = shlex.quote(str(out))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
-        f"echo 'YOUR SENTENCE' | pellucid translate {model}{to}",
-        f"pellucid explain {model} 'YOUR SENTENCE'{to} --html page.html",
-        f"pellucid inspect {model}",
+        f"The model is in {out}. To try it:",
+        f"  echo 'YOUR SENTENCE' | pellucid translate {model}{to}",
+        f"  pellucid explain {model} 'YOUR SENTENCE'{to} --html page.html",
+        f"  pellucid inspect {model}",
     )

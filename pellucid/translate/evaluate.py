@@ -45,20 +45,7 @@ def evaluate(
     """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
-    if isinstance(hypotheses, str) or isinstance(references, str):
-        raise UsageError(
-            "evaluate compares lists of texts, and was given a single text. Put it in a list: [text]."
-        )
-    one = all(isinstance(each, str) for each in references)
-    lists = cast("list[Sequence[str]]", [references] if one else references)
-    for texts in lists:
-        if isinstance(texts, str) or len(texts) != len(hypotheses):
-            raise PellucidError(
-                f"{len(hypotheses)} translations cannot be compared with {len(texts)} references: "
-                "there must be one for each. Look for lines that one side lacks."
-            )
-    if not hypotheses:
-        raise PellucidError("there are no translations to evaluate. Look whether the files are empty.")
+    lists = _lists_of(hypotheses, references)
     # Imported here, because it is slow.
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -74,6 +61,27 @@ def evaluate(
         str(bleu.get_signature()),
         str(chrf.get_signature()),
     )
+
+
+def _lists_of(
+    hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
+) -> list[Sequence[str]]:
+    """Return the references as a list of lists. Raise an error if a list does not fit the hypotheses."""
+    if isinstance(hypotheses, str) or isinstance(references, str):
+        raise UsageError(
+            "evaluate compares lists of texts, and was given a single text. Put it in a list: [text]."
+        )
+    one = all(isinstance(each, str) for each in references)
+    lists = cast("list[Sequence[str]]", [references] if one else references)
+    for texts in lists:
+        if isinstance(texts, str) or len(texts) != len(hypotheses):
+            raise PellucidError(
+                f"{len(hypotheses)} translations cannot be compared with {len(texts)} references: "
+                "there must be one for each. Look for lines that one side lacks."
+            )
+    if not hypotheses:
+        raise PellucidError("there are no translations to evaluate. Look whether the files are empty.")
+    return lists
 
 
 def exactly_right(

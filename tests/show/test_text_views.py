@@ -224,7 +224,9 @@ def test_every_view_is_registered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("show", "kind"), [(lines, "view as text"), (html, "view as HTML"), (page, "page")], ids=str
+    ("show", "kind"),
+    [(lines, "view as text"), (html, "view as HTML"), (page, "page")],
+    ids=["text", "HTML", "page"],
 )
 def test_what_cannot_be_shown_yet_says_what_to_import(show: Any, kind: str) -> None:
     """So it is for whoever imports from a room, and nothing from `pellucid` itself."""
