@@ -402,7 +402,7 @@ def initialise(model: Transformer) -> None:
     biases. A quarter of that for the embeddings, the projection and the last matrix of each sublayer.
 
     The paper does not say how to begin. If the last matrices are small, a layer changes little at first, and
-    gradients reach all layers (Zhang et al. 2019, depth-scaled initialization): docs/decisions/0015.
+    gradients reach all layers (Zhang et al. 2019, depth-scaled initialization): decision 0015.
     """
     for name, parameter in model.named_parameters():
         if name.endswith(".bias"):
