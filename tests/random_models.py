@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from enlarged import enlarged
 from hypothesis import strategies as st
 
 from pellucid.config.schema import ModelConfig
@@ -40,7 +41,7 @@ def configurations(draw: st.DrawFn, least: int = 1) -> ModelConfig:
 def random_model(config: ModelConfig, seed: int, size: float = 1.5) -> Transformer:
     """Weights that differ, biases and gains too, so that no term can be left out unnoticed."""
     torch.manual_seed(seed)
-    model = Transformer(config).eval()
+    model = enlarged(Transformer(config))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() > 1:

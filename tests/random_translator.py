@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from enlarged import enlarged
 from torch.profiler import profile
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
@@ -53,7 +54,7 @@ def translator(
     chosen = vocabulary(kind, **data)
     shape = dict(width=16, heads=2, hidden=32, encoder_layers=layers, decoder_layers=layers)
     config = ModelConfig(vocabulary=chosen.source_size, dropout=0.3, tied=False, output_bias=True, **shape)  # type: ignore[arg-type]
-    model = Transformer(config).eval()
+    model = enlarged(Transformer(config))
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from enlarged import enlarged
 from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
@@ -19,7 +20,7 @@ def small_model(**settings: Any) -> Transformer:
     """Return a model with random weights, the same every time."""
     torch.manual_seed(0)
     config = dict(vocabulary=11, width=8, heads=2, hidden=12, encoder_layers=1, decoder_layers=2, dropout=0.0)
-    model = Transformer(ModelConfig(**{**config, **settings})).eval()
+    model = enlarged(Transformer(ModelConfig(**{**config, **settings})))
     for parameter in model.parameters():  # no bias of zero, no norm that does nothing
         parameter.data += 0.1 * torch.randn(parameter.shape)
     return model

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from enlarged import enlarged
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, TranslationConfig, VocabularyConfig
 from pellucid.model import Transformer
@@ -51,4 +52,4 @@ def untrained(
         sizes["target_vocabulary"] = vocabulary.target_size
     config = replace(config, model=ModelConfig(**(SHAPE | sizes | model)))
     torch.manual_seed(4)
-    return Translator(Transformer(config.model).eval(), vocabulary, config, precision)
+    return Translator(enlarged(Transformer(config.model)), vocabulary, config, precision)

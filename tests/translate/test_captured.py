@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from enlarged import enlarged
 from random_translator import OPTIONS, assert_same, most_memory, sentences, translator
 from torch.profiler import ProfilerActivity, profile
 
@@ -102,7 +103,7 @@ def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_call_takes_is_no_more_than_was_said(
     shape: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = CapturedEngine(Transformer(replace(translator().model.config, **shape)).eval())
+    engine = CapturedEngine(enlarged(Transformer(replace(translator().model.config, **shape))))
     rooms, read = list[Room](), CapturedEngine.read
 
     def noted(self: CapturedEngine, sources: Any, room: Room) -> captured.CapturedDecoding:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from enlarged import enlarged
 from random_translator import assert_same, most_memory, sentences, translator
 from torch.profiler import ProfilerActivity, profile
 
@@ -25,7 +26,7 @@ def test_what_a_sentence_takes_is_no_more_than_was_said(
     shape: dict[str, Any], length: int, limit: int, beam: int
 ) -> None:
     config = ModelConfig(heads=4, encoder_layers=2, decoder_layers=2, **shape)
-    model, count = Transformer(config).eval(), 6
+    model, count = enlarged(Transformer(config)), 6
     requests = [Request(n, limit, source=[5] * (length - 1) + [3]) for n in range(count)]
     rules = Rules(2, 3, (0, 1, 2), options=Options(beam, min_length=limit - 1))
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
