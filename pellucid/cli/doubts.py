@@ -1,6 +1,7 @@
 """Doubts about lines that a model read or wrote: each is told once, with the numbers of its lines."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
 
 LISTED = 10  # numbers of lines that a warning lists
+AS_TEXT = "{} was read as text, because --to {} counts. Leave one out."
+LOST = "{} sentences in, {} out. Give the model one sentence a line."
 TRUNCATED = "too long, only its beginning was translated. Split it into sentences."
 UNFINISHED = (
     "the translation reached its limit of tokens and is not finished. Split the line into sentences, or "
@@ -25,7 +28,7 @@ class Doubts:
     def __init__(self, vocabulary: "Vocabulary", name: str, to: str | None) -> None:
         self.vocabulary, self.name, self.to = vocabulary, name, to
         self.lines = 0  # read so far
-        self._found: dict[str, list[int]] = {}  # a reason, and the numbers of its lines
+        self._found = defaultdict[str, list[int]](list)  # a reason, and the numbers of its lines
         self._unknown: dict[int, Sequence[str]] = {}
 
     def add(self, translations: "Sequence[Translation]") -> None:
@@ -37,28 +40,20 @@ class Doubts:
             number, tag = self.lines + place + 1, TAG.match(each.source)
             if tag and self.to not in (None, tag[1]) and tag[1] in self.vocabulary.target_languages:
                 written = f">>{tag[1]}<<"
-                self._note(
-                    number, f"{written} was read as text, because --to {self.to} counts. Leave one out."
-                )
+                self._found[AS_TEXT.format(written, self.to)].append(number)
                 unknown[place] = [word for word in each.unknown if word != written]
             if each.truncated:
-                self._note(number, TRUNCATED)
+                self._found[TRUNCATED].append(number)
             if not each.hypotheses[0].finished:
-                self._note(number, UNFINISHED)
+                self._found[UNFINISHED].append(number)
             elif lost := sentences_lost(each):
-                self._note(
-                    number, f"{lost[0]} sentences in, {lost[1]} out. Give the model one sentence a line."
-                )
+                self._found[LOST.format(*lost)].append(number)
         self.add_unknown(unknown)
 
     def add_unknown(self, unknown: Sequence[Sequence[str]]) -> None:
         """Remember the words or characters of the next lines that the vocabulary does not have."""
-        found = enumerate(unknown, self.lines + 1)
-        self._unknown |= {number: each for number, each in found if each}
+        self._unknown |= {number: each for number, each in enumerate(unknown, self.lines + 1) if each}
         self.lines += len(unknown)
-
-    def _note(self, number: int, doubt: str) -> None:
-        self._found.setdefault(doubt, []).append(number)
 
     def tell(self) -> None:
         """Print one warning for each kind of doubt, with the numbers of its lines."""

@@ -28,27 +28,25 @@ def run(arguments: argparse.Namespace) -> None:
     if note := note_on_short(references[0], arguments.tokenize):
         tell(note)
     if arguments.worst:
-        _put_worst(arguments, {compared: sources, "translation": texts}, references)
+        _put_worst(arguments, sources, texts, references)
     if arguments.json:
         put([json.dumps(dataclasses.asdict(scores))])
 
 
 def _put_worst(
-    arguments: argparse.Namespace, sides: dict[str, list[str]], references: list[list[str]]
+    arguments: argparse.Namespace, sources: list[str], texts: list[str], references: list[list[str]]
 ) -> None:
-    """Print the sentences with the lowest chrF: line, chrF, source, translation, references."""
+    """Print the sentences with the lowest chrF: line, chrF, source if known, translation, references."""
     from pellucid.show.probe_text import sentence_table
     from pellucid.show.tables import text_lines
 
-    texts = sides | {
-        f"reference {n}" if len(references) > 1 else "reference": each for n, each in enumerate(references, 1)
-    }
-    texts.pop("hypothesis", None)  # which is the translation
-    for place, chrf in worst_sentences(
-        sides["translation"], references, arguments.worst, arguments.lowercase
-    ):
-        shown = {name: lines[place] for name, lines in texts.items()}
-        put(text_lines([sentence_table(f"line {place + 1:,}: chrF {chrf:.1f}", **shown)], 1000))
+    several = len(references) > 1
+    shown = {"source": sources} if arguments.hypothesis is None else {}
+    shown |= {"translation": texts}
+    shown |= {f"reference {n}" if several else "reference": each for n, each in enumerate(references, 1)}
+    for place, chrf in worst_sentences(texts, references, arguments.worst, arguments.lowercase):
+        row = {name: lines[place] for name, lines in shown.items()}
+        put(text_lines([sentence_table(f"line {place + 1:,}: chrF {chrf:.1f}", **row)], 1000))
 
 
 def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
@@ -66,10 +64,8 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
     warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines of a part
-    doubts, texts = (
-        Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to),
-        list[str](),
-    )
+    doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
+    texts: list[str] = []
     starts, quiet = range(0, len(sources), TOGETHER), not sys.stderr.isatty()
     for start in track(starts, "translating", console=Console(stderr=True), transient=True, disable=quiet):
         some = sources[start : start + TOGETHER]

@@ -7,7 +7,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from pellucid.data.corpus import decode, read_lines, table_rows
+from pellucid.data.corpus import decode, read_rows
 from pellucid.errors import PellucidError, UsageError
 
 STANDARD_INPUT = "standard input"
@@ -47,16 +47,12 @@ def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
     """Return a list of lines for each side of parallel text. Raise an error if their lengths differ."""
-    names = corpus_of(arguments, first, second)
-    if arguments.data is not None:
-        return _columns(names[0], arguments.bad_utf8)
-    texts = [_file_lines(name, arguments.bad_utf8) for name in names]
-    for name, lines in zip(names, texts, strict=True):
-        if len(lines) != len(texts[0]):
-            raise PellucidError(
-                f"{names[0]} has {len(texts[0])} lines and {name} has {len(lines)}: line by line they must "
-                "belong together. Look for a lost or an added line feed."
-            )
+    files = corpus_of(arguments, first, second)
+    names = files if len(files) > 1 else files * 2
+    texts: list[list[str]] = [[] for _ in names]
+    for number, row in enumerate(read_rows(files), 1):
+        for lines, name, line in zip(texts, names, row, strict=True):
+            lines.append(_text(line, name, number, arguments.bad_utf8))
     return texts
 
 
@@ -80,20 +76,6 @@ def corpus_of(arguments: Namespace, first: str, second: str) -> list[str]:
                 "or give a file with one of its columns (cut -f1)."
             )
     return names
-
-
-def _columns(path: str, bad_utf8: str) -> list[list[str]]:
-    """Return the sources and the targets of a table. A .gz file is unpacked."""
-    rows = [
-        [_text(line, path, number, bad_utf8) for line in row]
-        for number, row in enumerate(table_rows(path), 1)
-    ]
-    return [[row[side] for row in rows] for side in (0, 1)]
-
-
-def _file_lines(path: str, bad_utf8: str) -> list[str]:
-    """Return the lines of a text file. A .gz file is unpacked."""
-    return [_text(line, path, number, bad_utf8) for number, line in enumerate(read_lines(path), 1)]
 
 
 def put(lines: Iterable[str]) -> None:

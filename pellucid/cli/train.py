@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.lines import tell
+from pellucid.cli.lines import corpus_of, tell
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import read
 from pellucid.errors import UsageError
@@ -53,22 +53,19 @@ def run(arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt as interrupt:
         if newest_step(out) is None:
             raise
-        raise Interrupted(
-            f"interrupted at once.\nTo go on: {_resuming(arguments)}", *interrupt.args
-        ) from None
+        again = f"interrupted at once.\nTo go on: {_resuming(arguments)}"
+        raise Interrupted(again, *interrupt.args) from None
     for line in _next(config, out):
         tell(line)
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
     """Return the full paths of the files in --source and --target or in --data; [] if CONFIG is given."""
-    source, target, table = arguments.source, arguments.target, arguments.data
-    if (source is None) != (target is None):
+    if (arguments.source is None) != (arguments.target is None):
         raise UsageError("--source and --target belong together: give both, or neither.")
-    for option, side in (("--source", source), ("--target", target)):
-        if side is not None and str(side).endswith((".tsv", ".tsv.gz")):
-            raise UsageError(f"{option} {side}: a table of sources and targets. Give it as --data {side}.")
-    return [str(Path(file).absolute()) for file in (source, target, table) if file is not None]
+    if arguments.config is not None:
+        return []
+    return [str(Path(file).absolute()) for file in corpus_of(arguments, "source", "target")]
 
 
 def _name(arguments: argparse.Namespace) -> str:

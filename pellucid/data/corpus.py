@@ -233,8 +233,7 @@ def corpus_pairs(
 ) -> Iterator[Pair]:
     """Yield the pairs of a corpus, a table or two files, and count in `found` what is read."""
     file, other = corpus[0], corpus[-1]
-    rows = table_rows(file) if len(corpus) == 1 else _aligned_rows(file, other)
-    for line, (left, right) in enumerate(rows, 1):
+    for line, (left, right) in enumerate(read_rows(corpus), 1):
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
         source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, or_else)
@@ -245,7 +244,24 @@ def corpus_pairs(
             yield Pair(source, target, language, line, file)
 
 
-def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
+def read_rows(files: Sequence[str]) -> Iterator[Sequence[bytes]]:
+    """Yield the lines of parallel text that belong together: the columns of a table, or a line of each file.
+    Raise an error if the files have different numbers of lines."""
+    if len(files) == 1:
+        yield from _table_rows(files[0])
+        return
+    for line, row in enumerate(zip_longest(*map(read_lines, files)), 1):
+        if None in row:
+            counts = {file: sum(1 for _ in read_lines(file)) for file in files}
+            first, other = files[0], next(file for file in files if counts[file] != counts[files[0]])
+            raise PellucidError(
+                f"{first} has {counts[first]} lines and {other} has {counts[other]}: line by line they must "
+                f"belong together, and line {line} has none. Look for a lost or an added line feed."
+            )
+        yield row
+
+
+def _table_rows(file: str) -> Iterator[Sequence[bytes]]:
     """Yield the source and the target of each line of a table. Raise an error if a line has not exactly two
     columns; an empty line gives two empty texts."""
     for number, line in enumerate(read_lines(file), 1):
@@ -255,19 +271,7 @@ def table_rows(file: str) -> Iterator[tuple[bytes, bytes]]:
             must = "but a line must have 2: source, tab, target"
             remedy = "Correct the line, or keep only the two sides (cut -f1,2)."
             raise PellucidError(f"{file}:{number}: {has}, {must}. {remedy}")
-        yield columns[0], columns[1]
-
-
-def _aligned_rows(source: str, target: str) -> Iterator[tuple[bytes, bytes]]:
-    for line, (left, right) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
-        if left is None or right is None:
-            counts = [sum(1 for _ in read_lines(file)) for file in (source, target)]
-            raise PellucidError(
-                f"{source} has {counts[0]} lines and {target} has {counts[1]}: each line must be the "
-                f"translation of the same line of the other file, and line {line} has none. "
-                "Look for a lost or an added line feed."
-            )
-        yield left, right
+        yield columns
 
 
 def _unreadable(file: str, error: OSError) -> PellucidError:

@@ -108,26 +108,21 @@ def _change(pairs: Sequence[Pair], scores: Any) -> tuple[int, float, float] | No
 def _compare(pairs: Sequence[Pair]) -> dict[str, Sequence[int]]:
     """Return the lines of the pairs whose targets differ from most others: in words, letters or length."""
     pairs = [pair for pair in pairs if pair.source != pair.target]
-    asked, said = (
-        Counter(word for pair in pairs for word in getattr(pair, side).split())
-        for side in ("source", "target")
-    )
+    asked = Counter(word for pair in pairs for word in pair.source.split())
+    said = Counter(word for pair in pairs for word in pair.target.split())
     scripts = Counter(script for pair in pairs for script in _scripts(pair.target))
     typical = np.median([len(pair.target) / len(pair.source) for pair in pairs] or [1.0])
-    found: dict[str, list[int]] = {
-        "have mostly words of sources": [],
-        "are in letters of another script": [],
-        "have an odd length": [],
-    }
+    kinds = "have mostly words of sources", "are in letters of another script", "have an odd length"
+    faults = []
     for pair in pairs:
         words, letters = pair.target.split(), _scripts(pair.target)
         foreign = sum(asked[word] > OFTEN * said[word] for word in words)
         strange = sum(20 * scripts[script] < scripts.total() for script in letters)
         ratio = len(pair.target) / len(pair.source) / typical
-        wrong = 2 * foreign > len(words), 2 * strange > len(letters), not 1 / ODD <= ratio <= ODD
-        for lines, is_wrong in zip(found.values(), wrong, strict=True):
-            lines += [pair.line] * is_wrong
-    return dict(found)
+        odd = not 1 / ODD <= ratio <= ODD
+        faults.append((2 * foreign > len(words), 2 * strange > len(letters), odd))
+    each = list(zip(pairs, faults, strict=True))
+    return {kind: [pair.line for pair, found in each if found[n]] for n, kind in enumerate(kinds)}
 
 
 def _scripts(text: str) -> list[str]:

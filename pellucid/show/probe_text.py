@@ -140,11 +140,8 @@ def pairs_parts(report: PairsReport, width: int) -> list[Part]:
         )
     parts += ["", "the worst"]
     for pair, score, said in report.worst:
-        parts.append(
-            sentence_table(
-                f"line {pair.line:,}: {score:.2f}", source=pair.source, target=pair.target, model=said
-            )
-        )
+        texts = {"source": pair.source, "target": pair.target, "model": said}
+        parts.append(sentence_table(f"line {pair.line:,}: {score:.2f}", **texts))
     return parts
 
 

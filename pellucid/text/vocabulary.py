@@ -132,12 +132,9 @@ class Vocabulary:
     def unknown_in(self, text: str, to: str | None = None, target: bool = False) -> list[str]:
         """Return the words or characters of a source (or of a target) that the vocabulary does not have."""
         language = self.target_language(to) if target else self.source_language(to)
-        model, prepared = (
-            self.target if target else self.source,
-            prepare(valid(text), self.preparation, language),
-        )
+        model = self.target if target else self.source
         splits = model.model if isinstance(model, Renumbered) else model
-        pieces = splits.encode(prepared, out_type=str)
+        pieces = splits.encode(prepare(valid(text), self.preparation, language), out_type=str)
         unknown = (piece for piece in pieces if model.piece_to_id(piece) == self.unknown_id)
         # SentencePiece joins unknown words that follow each other to one token.
         return [word for piece in unknown for word in piece.split("▁") if word]

@@ -119,8 +119,11 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
     left, failed = requests, None
     while left:
         hypotheses: dict[int, list[Found]] = {}
+        waiting, threads = share_out(models, left, rules)
+        begin = functools.partial(decode_batch, models, left, rules, waiting=waiting)
         try:
-            _decode(models, left, rules, hypotheses)
+            with evaluating(*models):
+                _decode_in_threads(begin, threads, hypotheses)
             break
         except SentenceError as error:  # an earlier sentence may fail too
             failed, before = error.with_traceback(None), error.number  # which would keep memory
@@ -130,25 +133,11 @@ def decode(models: Sequence[Decoder], requests: Sequence[Request], rules: Rules)
     return [hypotheses[place] for place in range(len(requests))]
 
 
-def _decode(
-    models: Sequence[Decoder], requests: Sequence[Request], rules: Rules, hypotheses: dict[int, list[Found]]
-) -> None:
-    """Decode, and fill `hypotheses` with the result of each request, by its index."""
-    waiting, threads = share_out(models, requests, rules)
-    begin = functools.partial(decode_batch, models, requests, rules, waiting=waiting)
-    with evaluating(*models):
-        if threads == 1:
-            for step in begin():
-                hypotheses |= step.done
-        else:
-            _decode_in_threads(begin, threads, hypotheses)
-
-
 def _decode_in_threads(
     begin: Callable[[], Iterator[SearchStep]], threads: int, hypotheses: dict[int, list[Found]]
 ) -> None:
-    """Decode in several threads, or as many as the system allows, and fill `hypotheses` with the results. If
-    one thread fails, all stop, and its error is raised.
+    """Decode in this thread or in several, or as many as the system allows, and fill `hypotheses` with the
+    result of each request, by its index. If one thread fails, all stop, and its error is raised.
 
     The engine computes without Python's lock, so the threads run in parallel. They share only the weights and
     the waiting sentences.
@@ -161,6 +150,8 @@ def _decode_in_threads(
             if stop.is_set():
                 return
 
+    if threads == 1:
+        return work()
     with ThreadPoolExecutor(threads) as pool:
         running: list[Future[None]] = []
         try:

@@ -117,18 +117,20 @@ class Found:
     finished: bool
 
 
-def extract(
-    hypotheses: Hypotheses, which: Array, length_penalty: float, finished: bool
-) -> list[tuple[int, Found]]:
-    """Return a pair (index of the request, hypothesis) for each True of the mask `which`, S x W, by rows."""
-    results = []
+def collect(
+    hypotheses: Hypotheses,
+    which: Array,
+    length_penalty: float,
+    collected: dict[int, list[Found]],
+    finished: bool,
+) -> None:
+    """Add the hypotheses where the mask `which`, S x W, is True to those of their sentences, `collected`."""
     for sentence, column in zip(*which.nonzero(), strict=True):
         length = int(hypotheses.lengths[sentence])
         token_ids = hypotheses.tokens[sentence, column, -length:].tolist()
         log_p = hypotheses.log_probabilities[sentence, column, -length:].tolist()
         score = penalise(float(hypotheses.totals[sentence, column]), length, length_penalty)
-        results.append((int(hypotheses.places[sentence]), Found(token_ids, log_p, score, finished)))
-    return results
+        collected[int(hypotheses.places[sentence])].append(Found(token_ids, log_p, score, finished))
 
 
 def penalise(log_probability: float, length: int, length_penalty: float) -> float:

@@ -10,7 +10,7 @@ from torch import Tensor
 from pellucid.cache import NoPast
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
-from pellucid.errors import PellucidError
+from pellucid.errors import SentenceError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import batches, evaluating
@@ -39,9 +39,8 @@ def score_texts(
     """Return the score of each (source, target) pair. Several models form an ensemble."""
     sources, targets = ([pair[side].ids for pair in pairs] for side in (0, 1))
     scores = []
-    for (source, target), log_p in zip(
-        pairs, log_probabilities(models, sources, targets, TOGETHER), strict=True
-    ):
+    found = log_probabilities(models, sources, targets, TOGETHER)
+    for (source, target), log_p in zip(pairs, found, strict=True):
         # An empty line is always translated as an empty line, so this pair is certain.
         tags = vocabulary.count_tags(target.ids)
         per_token = [] if source.empty and target.empty else [*[0.0] * tags, *log_p[tags:]]
@@ -68,17 +67,10 @@ def log_probabilities(
             for place, log_p in zip(group, mean, strict=True):
                 scores[place] = log_p.tolist()
     for place, each in enumerate(scores):
-        _check(each, place)
+        if wrong := next((step for step, value in enumerate(each, 1) if math.isnan(value)), None):
+            reason = "the token's probability is not a number, because logits are NaN or infinite."
+            raise SentenceError(place, wrong, f"{reason} Use weights from an earlier checkpoint.")
     return scores
-
-
-def _check(log_probabilities: Sequence[float], place: int) -> None:
-    wrong = next((step for step, value in enumerate(log_probabilities, 1) if math.isnan(value)), None)
-    if wrong is not None:
-        raise PellucidError(
-            f"sentence {place + 1}, step {wrong}: the token's probability is not a number, because "
-            "logits are NaN or infinite. Use weights from an earlier checkpoint."
-        )
 
 
 def _of_batch(

@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypedDict, get_args
 
 from pellucid.config.nearest import did_you_mean
@@ -13,11 +13,6 @@ from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
 LIMITS = {setting.name: setting.metadata for setting in fields(TranslationConfig)}
-NUMBERS = ("beam", "max_length", "length_penalty", "no_repeat_ngram_size", "repetition_penalty")
-BEAM, LENGTH, PENALTY, SEQUENCE, REPETITION = (
-    (LIMITS[each]["low"], LIMITS[each]["high"]) for each in NUMBERS
-)
-DEFAULTS = (*NUMBERS[:1], *NUMBERS[2:], "early_stopping")  # that a model's [translation] settings give
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
@@ -43,17 +38,13 @@ class TranslationOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of one call, complete with defaults, but without the prefix."""
+class Options(TranslationConfig):
+    """The options of one call, complete with defaults, but without the prefix: the model's settings, which
+    the call may change, and options of the call alone."""
 
-    beam: int = number(5, *BEAM)
-    length_penalty: float = number(1.0, *PENALTY)
-    n_best: int = number(1, *BEAM)
-    min_length: int = number(0, 0, LENGTH[1])
-    max_length: int | None = number(None, *LENGTH)
-    no_repeat_ngram_size: int = number(0, *SEQUENCE)
-    repetition_penalty: float = number(1.0, *REPETITION)
-    early_stopping: bool = True
+    max_length: int | None = field(default=None, metadata=LIMITS["max_length"])  # type: ignore[assignment]
+    n_best: int = field(default=1, metadata=LIMITS["beam"])
+    min_length: int = number(0, 0, LIMITS["max_length"]["high"])
     sample: bool = False
     temperature: float = number(1.0, ABOVE_0, sys.float_info.max)
     top_k: int | None = number(None, 1, math.inf)
@@ -89,9 +80,9 @@ class Options:
 def options_of(options: Mapping[str, Any], config: TranslationConfig) -> Options:
     """Return complete options: those of the call, and the default for each that is None, which for some comes
     from `config`."""
-    values = check_values(options)
+    values = {"max_length": None} | check_values(options)
     values.pop("prefix", None)
-    return Options(**{name: getattr(config, name) for name in DEFAULTS} | values)
+    return Options(**vars(config) | values)
 
 
 def check_values(options: Mapping[str, Any]) -> dict[str, Any]:

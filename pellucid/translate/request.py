@@ -37,7 +37,6 @@ def make_call(
         model.config.start_id,
         model.config.end_id,
         forbidden=[*never, *defaults.suppressed],
-        forced_end=defaults.forced_end,
         options=chosen,
     )
     requests = []

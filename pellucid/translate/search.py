@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.errors import SentenceError
-from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, extract, penalise
+from pellucid.translate.hypotheses import Array, Candidates, Found, Hypotheses, collect, penalise
 from pellucid.translate.options import Options
 from pellucid.translate.repetition import penalise_repeated, repeating
 
@@ -58,7 +58,6 @@ class Rules:
     start_id: int
     end_id: int
     forbidden: Sequence[int] = ()  # ids that are never produced; leaving them out does not renormalise
-    forced_end: bool = False  # at its limit a hypothesis ends
     options: Options = Options()  # noqa: RUF009 - they are frozen
 
 
@@ -97,7 +96,7 @@ def search(
         if ended.any():
             ended &= ~candidates.empty
             counted = ended[:, :width]
-            _collect(collected, extract(candidates, counted, length_penalty, finished=True))
+            collect(candidates, counted, length_penalty, collected, finished=True)
             candidates = candidates._replace(finished=candidates.finished + counted.sum(1))
             open_first = ended.argsort(axis=1, kind="stable")[:, :width]
             hypotheses = candidates.without(ended).keep(open_first)
@@ -107,7 +106,7 @@ def search(
         closed, left = {}, None
         if done.any():
             too_few = (done & (hypotheses.finished < width))[:, None] & ~hypotheses.empty
-            _collect(collected, extract(hypotheses, too_few, length_penalty, finished=False))
+            collect(hypotheses, too_few, length_penalty, collected, finished=False)
             gone = zip(hypotheses.places[done].tolist(), hypotheses.lengths[done].tolist(), strict=True)
             closed = {n: _rank(collected.pop(n, []), requests[n], length) for n, length in gone}
             left = (~done).nonzero()[0]
@@ -157,14 +156,14 @@ def _continue(
 
 def _require(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules) -> Array | None:
     """Return the token that must come next in each row: the next token of its prefix, or the end token at its
-    limit if `rules.forced_end`; FREE if any token may come. Return None if all rows are free."""
+    limit if `forced_end`; FREE if any token may come. Return None if all rows are free."""
     lengths, last = hypotheses.lengths, hypotheses.lengths + 1 == hypotheses.limits
-    if not (lengths < hypotheses.given).any() and not (rules.forced_end and last.any()):
+    if not (lengths < hypotheses.given).any() and not (rules.options.forced_end and last.any()):
         return None
     required = []
     for place, length in zip(hypotheses.places.tolist(), lengths.tolist(), strict=True):
         request = requests[place]
-        at_limit = rules.forced_end and length + 1 == request.max_length
+        at_limit = rules.options.forced_end and length + 1 == request.max_length
         free = rules.end_id if at_limit else FREE
         required.append(request.prefix[length] if length < len(request.prefix) else free)
     return np.repeat(required, hypotheses.totals.shape[1])
@@ -248,7 +247,7 @@ def _is_given(hypotheses: Hypotheses, requests: Sequence[Request], rules: Rules)
     """Return, for each row, whether its next token is not the model's choice, so that it does not count: the
     language that its targets begin with, or the end token at the limit."""
     tags = np.array([requests[place].tags for place in hypotheses.places])
-    at_limit = rules.forced_end & (hypotheses.lengths + 1 == hypotheses.limits)
+    at_limit = rules.options.forced_end & (hypotheses.lengths + 1 == hypotheses.limits)
     return np.repeat((hypotheses.lengths < tags) | at_limit, hypotheses.totals.shape[1])
 
 
@@ -259,11 +258,6 @@ def _exclude(likely: NextTokens, rows: Array, tokens: Array | int) -> None:
     else:
         named, places = (likely.ids[rows] == np.reshape(tokens, (-1, 1))).nonzero()
         likely.log_p[rows[named], places] = NONE
-
-
-def _collect(collected: dict[int, list[Found]], arrived: list[tuple[int, Found]]) -> None:
-    for place, hypothesis in arrived:
-        collected[place].append(hypothesis)
 
 
 def _rank(collected: list[Found], request: Request, length: int) -> list[Found]:

@@ -104,7 +104,7 @@ def _shorten(ids: list[int], longest: int) -> tuple[list[int], bool]:
     return (ids, False) if len(ids) <= longest else ([*ids[: longest - 1], ids[-1]], True)
 
 
-def warn_of_truncation(sentences: Sequence[Sentence], longest: int) -> None:
+def warn_of_truncation(sentences: Sequence[Sentence], longest: int, stacklevel: int = 3) -> None:
     """Warn about the sentences that were cut, if there are any: one warning for all of them."""
     numbers = [number for number, sentence in enumerate(sentences, start=1) if sentence.truncated]
     if numbers:
@@ -113,5 +113,5 @@ def warn_of_truncation(sentences: Sequence[Sentence], longest: int) -> None:
             f"sentence {which}: too long, only the beginning was read, up to {longest} tokens "
             f"or {longest * CHARACTERS} characters. Split the text into sentences.",
             TruncationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

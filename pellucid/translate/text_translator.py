@@ -109,11 +109,7 @@ class TextTranslator:
         """
         several = isinstance(sources, Iterable) and not isinstance(sources, str | bytes)
         texts = list(sources) if several else [cast("str", sources)]
-        sentences = self._read_sources(texts, to)
-        warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders(call), call.requests, call.rules)
-        translations = translations_of(call, found, self.vocabulary)
+        translations = self._translate(self._read_sources(texts, to), options)
         return translations[0] if isinstance(sources, str) else translations
 
     def translate_ids(
@@ -123,10 +119,7 @@ class TextTranslator:
         self._check_language(to)
         each = enumerate(sources)
         sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
-        warn_of_truncation(sentences, self._longest)
-        call = self.request(sentences, options)
-        found = decode(self.decoders(call), call.requests, call.rules)
-        return translations_of(call, found, self.vocabulary)
+        return self._translate(sentences, options)
 
     def stream(
         self, source: str, to: str | None = None, **options: Unpack[TranslationOptions]
@@ -173,6 +166,11 @@ class TextTranslator:
         self._check_language(to)
         check_texts(texts)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
+
+    def _translate(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translation]:
+        warn_of_truncation(sentences, self._longest, stacklevel=4)
+        call = self.request(sentences, options)
+        return translations_of(call, decode(self.decoders(call), call.requests, call.rules), self.vocabulary)
 
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:
         if sentence.empty:

@@ -134,7 +134,13 @@ def test_a_table_has_two_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "target", "message"),
     [
-        (b"1\n2\n3\n", b"1\n2\n", "a.en has 3 lines and SOURCE/a.de has 2: each line must be "),
+        (
+            b"1\n2\n3\n",
+            b"1\n2\n",
+            "a.en has 3 lines and SOURCE/a.de has 2: line by line they "
+            "must belong together, and line 3 has none. "
+            "Look ",
+        ),
         (b"\n", b"eins\n", "a.en: no pair is left (1 pair read, 0 kept; 1 empty). Look at the "),
         (None, b"eins\n", "a.en: no such file. Give the path of parallel text, as --source and --target "),
         (

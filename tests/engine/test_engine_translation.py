@@ -331,7 +331,11 @@ def found(
     requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3]) for n in range(10)]
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "read", whole)
-        return decode([engine], requests, Rules(2, 3, (0, 1, 2, 7), forced_end, Options(width, min_length=2)))
+        return decode(
+            [engine],
+            requests,
+            Rules(2, 3, (0, 1, 2, 7), options=Options(width, min_length=2, forced_end=forced_end)),
+        )
 
 
 @pytest.mark.parametrize("width", [1, 4])

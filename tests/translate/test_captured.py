@@ -48,7 +48,7 @@ def test_a_prefix_a_forced_end_and_forbidden_ids() -> None:
     both: list[Decoder] = [model, CapturedEngine(model)]
     for width in (1, 4):
         for forced_end in (False, True):
-            rules = Rules(2, 3, (0, 1, 2, 7), forced_end, Options(width, min_length=2))
+            rules = Rules(2, 3, (0, 1, 2, 7), options=Options(width, min_length=2, forced_end=forced_end))
             plain, ours = (decode([each], requests, rules) for each in both)
             for one, other in zip(plain, ours, strict=True):
                 assert [each.token_ids for each in one] == [each.token_ids for each in other]

@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,7 +74,7 @@ def plain_log_probabilities(logits: Tensor, said: tuple[int, ...], request: Requ
     """The log-probability of each next token, -inf where it is not allowed, 0 where it was given."""
     options, size, step = rules.options, rules.options.no_repeat_ngram_size, len(said)
     log_p, before = logits.log_softmax(-1), [START, *said]
-    if step < len(request.prefix) or (rules.forced_end and step + 1 == request.max_length):
+    if step < len(request.prefix) or (rules.options.forced_end and step + 1 == request.max_length):
         only = request.prefix[step] if step < len(request.prefix) else END
         given = step < request.tags or step >= len(request.prefix)
         return torch.full_like(log_p, -math.inf).index_fill(
@@ -121,7 +120,7 @@ def test_every_rule_is_that_of_the_plain_loop(wanted: dict[str, Any], beam: int,
     begun = [((5, 6, 5), 0), ((), 0), ((7, 5), 1), ((UNKNOWN,), 1)]
     requests = [Request(n, 4 + n % 7, *begun[n % 4][:1], (), begun[n % 4][1]) for n in range(20)]
     for forced_end in (False, True):
-        ruled = replace(rules(beam, **wanted), forced_end=forced_end)
+        ruled = rules(beam, forced_end=forced_end, **wanted)
         for sentence, found in enumerate(run(table, requests, ruled, together=6)):
             assert_same(found, plain_beam_search(table, sentence, requests[sentence], ruled))
 

@@ -12,7 +12,7 @@ from random_translator import sentences, translator
 
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.translate.options import LENGTH, PENALTY
+from pellucid.translate.options import LIMITS
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 
@@ -151,7 +151,7 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
 
 
 def test_the_greatest_length_has_a_score_by_the_greatest_penalty() -> None:
-    assert 1 < (LENGTH[1] + 1) ** PENALTY[1] < math.inf
+    assert 1 < (LIMITS["max_length"]["high"] + 1) ** LIMITS["length_penalty"]["high"] < math.inf
 
 
 @pytest.mark.parametrize("message", WRONG)
