@@ -55,8 +55,8 @@ def _against(names: tuple[str, str]) -> str:
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
     if is_ctranslate2(other):
-        return str(compare_with_ctranslate2(load_folder(one), other, names))
-    return str(compare_models(load_folder(one), load_folder(other), names))
+        return compare_with_ctranslate2(load_folder(one), other, names)
+    return compare_models(load_folder(one), load_folder(other), names)
 
 
 def list_tensors(model: Transformer) -> dict[str, str]:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from pellucid.config.schema import Config, DataConfig, ModelConfig, VocabularyConfig
-from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded, without_weights
 from pellucid.interop.card import read_licence
 from pellucid.interop.foreign import CONFIG, TOKENIZER, Foreign
@@ -60,9 +59,9 @@ def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded
     config = _config(foreign, settings, vocabulary, model) if vocabulary and model else None
     licence = read_licence(foreign)
     foreign.check()
-    assert model is not None and vocabulary is not None and config is not None
-    transformer = without_weights(model)
-    transformer.load_state_dict(dict(_weights(foreign, model, dtype)), assign=True)
+    assert vocabulary is not None and config is not None
+    transformer = without_weights(config.model)
+    transformer.load_state_dict(dict(_weights(foreign, config.model, dtype)), assign=True)
     about = {"imported from": foreign.config["model_type"], "folder": foreign.folder.name}
     about |= {"licence": licence} if licence else {}
     return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
@@ -76,12 +75,10 @@ def _config(
     files = ("vocabulary.model",) if vocabulary.joint else ("source.spm", "target.spm")
     words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
     longest = settings["max_position_embeddings"]
-    try:
+    with foreign.noting(f"{CONFIG}: max_position_embeddings = {longest}: "):
         data = DataConfig(languages=vocabulary.languages, max_length=longest)
-    except UsageError as error:
-        foreign.faults.append(f"{CONFIG}: max_position_embeddings = {longest}: {error}")
-        return None
-    return Config(data, words, model, translation=translation)
+        return Config(data, words, model, translation=translation)
+    return None
 
 
 def _check_sharing(foreign: Foreign, settings: Mapping[str, Any]) -> None:
@@ -98,37 +95,34 @@ def _model_config(
 ) -> ModelConfig | None:
     """Convert the configuration to Pellucid's form. If something is wrong with it, note the problems and
     return None."""
-    faults = []
+    before = len(foreign.faults)
     for name in ("ffn_dim", "attention_heads"):
         encoder, decoder = settings[f"encoder_{name}"], settings[f"decoder_{name}"]
         if encoder != decoder:
-            faults.append(f"config.json: encoder_{name} = {encoder} and decoder_{name} = {decoder} differ.")
-    if settings["activation_function"] not in ACTIVATIONS:
-        known = ", ".join(ACTIVATIONS)
-        faults.append(
-            f"config.json: activation_function = {settings['activation_function']!r} is not one of {known}."
+            foreign.faults.append(
+                f"{CONFIG}: encoder_{name} = {encoder} and decoder_{name} = {decoder} differ."
+            )
+    activation = settings["activation_function"]
+    if activation not in ACTIVATIONS:
+        foreign.faults.append(
+            f"{CONFIG}: activation_function = {activation!r} is not one of {', '.join(ACTIVATIONS)}."
         )
     shared, size = settings["share_encoder_decoder_embeddings"], settings["vocab_size"]
     target = settings["decoder_vocab_size"] or size
     if shared and target != size:
-        faults.append(
-            f"config.json: decoder_vocab_size = {target} is not vocab_size = {size}, but both share."
+        foreign.faults.append(
+            f"{CONFIG}: decoder_vocab_size = {target} is not vocab_size = {size}, but both share."
         )
-    foreign.faults += faults
-    if faults:
+    if len(foreign.faults) > before:
         return None
     own_target = target if target != size or (settings["tie_word_embeddings"] and not shared) else None
     given = {ours: settings[name] for ours, name in SETTINGS.items()}
     given |= {name: settings[name] for name in ("norm", "positions") if name in settings}
-    given["activation"] = ACTIVATIONS[settings["activation_function"]]
-    try:
-        given |= {name: float(settings[name]) for name in DROPOUTS}
-        return ModelConfig(
-            **given, **ids, target_vocabulary=own_target, output_bias=_has_bias(foreign, target)
-        )
-    except (UsageError, TypeError, ValueError) as error:
-        foreign.faults.append(f"config.json: {error}")
-        return None
+    given |= {name: float(settings[name]) for name in DROPOUTS}
+    given |= {"activation": ACTIVATIONS[activation], "target_vocabulary": own_target}
+    with foreign.noting(f"{CONFIG}: "):
+        return ModelConfig(**given, **ids, output_bias=_has_bias(foreign, target))
+    return None
 
 
 def _has_bias(foreign: Foreign, size: int) -> bool:

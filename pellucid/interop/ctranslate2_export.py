@@ -2,6 +2,7 @@
 models."""
 
 import math
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import NEAR, Parity, import_extra, samples
+from pellucid.interop.parity import NEAR, Parity, import_extra, largest_difference, samples
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
 from pellucid.model import Attention, DecoderLayer, Norm, Transformer, sinusoids
 from pellucid.translate.likelihood import log_probabilities
@@ -112,12 +113,9 @@ def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float
     pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]
     source_tokens = [[pieces[0][token] for token in ids] for ids in sources]
     target_tokens = [[pieces[1][token] for token in ids[:-1]] for ids in targets]
-    scores = engine.score_batch(source_tokens, target_tokens)
+    scored = [each.log_probs for each in engine.score_batch(source_tokens, target_tokens)]
     ours = log_probabilities([loaded.model], sources, targets, batch_tokens=4096)
-    pairs = [
-        abs(one - other)
-        for mine, theirs in zip(ours, scores, strict=True)
-        for one, other in zip(mine, theirs.log_probs, strict=True)
-    ]
+    one, other = (torch.tensor([*chain.from_iterable(side)]) for side in (ours, scored))
+    difference = largest_difference(one, other)
     name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
-    return Parity(name, len(sources), len(pairs), max(pairs), NEAR_IN[quantization])
+    return Parity(name, len(sources), len(one), difference, NEAR_IN[quantization])

@@ -1,7 +1,8 @@
 """A model folder in the format of transformers: JSON and weights. Nothing in it is ever executed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,8 @@ class Foreign:
 
     def bytes(self, name: str) -> bytes | None:
         """Read a file; if it cannot be read, note a problem and return None."""
-        path = self.folder / name
-        try:
+        with self.noting(f"{name}: "):
+            path = self.folder / name
             check_regular(path)
             if path.stat().st_size > AT_MOST:
                 raise PellucidError(f"it has more than {AT_MOST:,} bytes.")
@@ -79,11 +80,17 @@ class Foreign:
             if content.startswith(POINTER):
                 raise PellucidError(ONLY_A_POINTER)
             return content
-        except OSError as error:
-            self.faults.append(f"{name}: cannot be read: {error.strerror}.")
-        except PellucidError as error:
-            self.faults.append(f"{name}: {error}")
         return None
+
+    @contextmanager
+    def noting(self, begin: str = "") -> Iterator[None]:
+        """Note an error in the block as a problem that begins so, and go on after the block."""
+        try:
+            yield
+        except OSError as error:
+            self.faults.append(f"{begin}cannot be read: {error.strerror}.")
+        except PellucidError as error:
+            self.faults.append(f"{begin}{error}")
 
     def check(self) -> None:
         """Raise one error with all problems, if there are any."""
@@ -133,13 +140,8 @@ def open_foreign(folder: str | Path) -> Foreign:
 
 def _open_weights(foreign: Foreign) -> None:
     for name in _weight_files(foreign):
-        try:
+        with foreign.noting(f"{name}: "):
             opened = open_tensors(foreign.folder / name)
-        except OSError as error:
-            foreign.faults.append(f"{name}: cannot be read: {error.strerror}.")
-        except PellucidError as error:
-            foreign.faults.append(f"{name}: {error}")
-        else:
             foreign.shapes |= opened.shapes
             foreign._files |= dict.fromkeys(opened.shapes, opened)
 
@@ -158,5 +160,6 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
             foreign.faults.append(f"{name}.index.json: its weight_map does not name files of this folder.")
             return []
     foreign.faults.append(f"there are no weights, neither {SAFE} nor {PICKLED}.")
-    foreign.faults += find_stranger(foreign.folder)
+    if stranger := find_stranger(foreign.folder):
+        foreign.faults.append(stranger)
     return []

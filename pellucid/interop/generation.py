@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pellucid.config.schema import ModelConfig, TranslationConfig
-from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded
 from pellucid.interop.foreign import CONFIG, GENERATION, Foreign
 from pellucid.translate.request import forbidden_ids
@@ -12,23 +11,14 @@ from pellucid.translate.request import forbidden_ids
 # Settings of `generate` that change which translation comes out, with the values that change nothing.
 WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": ([],),
-    "constraints": (),
-    "diversity_penalty": (0,),
     "do_sample": (False,),
     "early_stopping": (True, False),  # and "never", which we do not have
+    **dict.fromkeys(("diversity_penalty", "min_length", "min_new_tokens", "penalty_alpha"), (0,)),
+    **dict.fromkeys(("num_beam_groups", "num_return_sequences", "encoder_repetition_penalty"), (1,)),
+    **dict.fromkeys(("constraints", "forced_bos_token_id", "force_words_ids", "sequence_bias"), ()),
     "encoder_no_repeat_ngram_size": (0,),
-    "encoder_repetition_penalty": (1,),
     "exponential_decay_length_penalty": (),
-    "force_words_ids": (),
-    "forced_bos_token_id": (),
-    "min_length": (0,),
-    "min_new_tokens": (0,),
-    "num_beam_groups": (1,),
-    "num_return_sequences": (1,),
-    "penalty_alpha": (0,),
-    "sequence_bias": (),
 }
-ENDS = ("eos_token_id", "forced_eos_token_id")
 TAKEN_OVER = (
     "bad_words_ids", "decoder_start_token_id", "length_penalty", "max_length", "max_new_tokens",
     "no_repeat_ngram_size", "num_beams", "repetition_penalty", "suppress_tokens",
@@ -49,7 +39,7 @@ def translation_config(foreign: Foreign, model: ModelConfig) -> TranslationConfi
     suppressed = {word[0] for word in words if len(word) == 1} | {*(generation.get("suppress_tokens") or [])}
     suppressed -= {model.pad_id, model.unknown_id, model.start_id}  # which we never say anyway
     longest = (generation.get("max_length") or 513) - 1 or 1  # theirs counts the start token
-    try:
+    with foreign.noting(f"{CONFIG if generation is foreign.config else GENERATION}: "):
         return TranslationConfig(
             beam=generation.get("num_beams") or 1,
             length_penalty=float(generation.get("length_penalty", 1.0)),
@@ -60,19 +50,17 @@ def translation_config(foreign: Foreign, model: ModelConfig) -> TranslationConfi
             early_stopping=generation.get("early_stopping") is True,
             forced_end=generation.get("forced_eos_token_id") in (model.end_id, [model.end_id]),
         )
-    except UsageError as error:
-        foreign.faults.append(f"{CONFIG if generation is foreign.config else GENERATION}: {error}")
-        return TranslationConfig()
+    return TranslationConfig()
 
 
 def left_out(foreign: Foreign, end_id: int) -> Iterator[str]:
     """Yield the settings of transformers' `generate` that may change a translation and that Pellucid does not
     have: the known ones and, in generation_config.json, all unknown ones."""
+    ends = dict.fromkeys(("eos_token_id", "forced_eos_token_id"), (end_id, [end_id]))
+    neutral = WITHOUT_EFFECT | ends
     for name, value in foreign.generation.items():
-        if name in WITHOUT_EFFECT:
-            changes = value not in WITHOUT_EFFECT[name]
-        elif name in ENDS:
-            changes = value not in (end_id, [end_id])
+        if name in neutral:
+            changes = value not in neutral[name]
         else:  # config.json says other things too
             changes = foreign.generation is not foreign.config and name not in (*TAKEN_OVER, *HARMLESS)
         if changes:
@@ -85,10 +73,12 @@ def generation_of(loaded: Loaded) -> dict[str, Any]:
     """Return the content of a generation_config.json that translates as the model does by default."""
     translation = loaded.config.translation
     unsaid = sorted({*forbidden_ids(loaded.model, loaded.vocabulary), *translation.suppressed})
-    same = ("length_penalty", "no_repeat_ngram_size", "repetition_penalty")
-    search = {name: getattr(translation, name) for name in same} | {"num_beams": translation.beam}
-    search |= {"early_stopping": translation.early_stopping} if translation.beam > 1 else {}
-    return search | {
+    early = {"early_stopping": translation.early_stopping} if translation.beam > 1 else {}
+    return early | {
+        "num_beams": translation.beam,
+        "length_penalty": translation.length_penalty,
+        "no_repeat_ngram_size": translation.no_repeat_ngram_size,
+        "repetition_penalty": translation.repetition_penalty,
         "max_length": translation.max_length + 1,  # theirs counts the start token
         "bad_words_ids": [[token] for token in unsaid],
     }

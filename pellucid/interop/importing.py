@@ -109,7 +109,7 @@ def _refuse_others(path: Path) -> None:
 
 def _refuse_stranger(path: Path) -> None:
     """Raise an error for a known model of another program, unless the folder is a Pellucid model too."""
-    for what in () if is_sealed(path) else find_stranger(path):
+    if not is_sealed(path) and (what := find_stranger(path)):
         raise PellucidError(f"{path}: this is no model that Pellucid reads. {what}")
 
 

@@ -25,6 +25,7 @@ from pellucid.text.renumbered import Pieces, Renumbered
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.sentences import TOKENS
 
+CLASSES = {"last": ("marian", "MarianMTModel"), "first": ("pegasus", "PegasusForConditionalGeneration")}
 OUR_ACTIVATIONS = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
 
@@ -38,12 +39,9 @@ def write_marian(loaded: Loaded, folder: Path) -> None:
         )
     tables = {TABLE: ids_of(loaded.vocabulary.source), TARGET_TABLE: ids_of(loaded.vocabulary.target)}
     separate = tables[TABLE] != tables[TARGET_TABLE]
-    files: dict[str, Any] = {
-        CONFIG: _config(loaded),
-        GENERATION: _special(loaded) | generation_of(loaded),
-    }
+    files: dict[str, Any] = tables if separate else {TABLE: tables[TABLE]}
+    files |= {CONFIG: _config(loaded), GENERATION: _special(loaded) | generation_of(loaded)}
     files[TOKENIZER] = _tokenizer(loaded.vocabulary, separate)
-    files |= tables if separate else {TABLE: tables[TABLE]}
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
     write_sides(loaded.vocabulary, folder)
@@ -77,9 +75,7 @@ def ids_of(model: Pieces) -> dict[str, int]:
 
 def _config(loaded: Loaded) -> dict[str, Any]:
     model = loaded.config.model
-    kind, name = ("marian", "MarianMTModel")
-    if model.norm == "first":
-        kind, name = ("pegasus", "PegasusForConditionalGeneration")
+    kind, name = CLASSES[model.norm]
     table: dict[str, Any] = {name: getattr(model, ours) for ours, name in SETTINGS.items()}
     table |= {name: getattr(model, name) for name in DROPOUTS} | _special(loaded)
     return table | {

@@ -6,7 +6,7 @@ import math
 import os
 import random
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -116,17 +116,25 @@ def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
     their_logits: a function that returns that program's logits for the ids of a source and a target.
     """
     difference, tokens, same_first = 0.0, 0, 0
-    sources, targets = samples(loaded)
-    for source_ids, target_ids in zip(sources, targets, strict=True):
-        source = torch.tensor([source_ids])
-        shifted = torch.tensor([[loaded.model.config.start_id, *target_ids[:-1]]])
+    for source, shifted in inputs(loaded):
         ours = loaded.model(source, None, shifted).log_softmax(-1)
         theirs = their_logits(source, shifted).float().log_softmax(-1)
-        apart = (ours - theirs).abs().nan_to_num(nan=math.inf)  # max() would take NaN for less than 0
-        difference = max(difference, float(apart.max()))
+        difference = max(difference, largest_difference(ours, theirs))
         same_first += int((ours.argmax(-1) == theirs.argmax(-1)).sum())
-        tokens += len(target_ids)
-    return Parity(name, len(sources), tokens, difference, same_first=same_first)
+        tokens += shifted.shape[1]
+    return Parity(name, SENTENCES, tokens, difference, same_first=same_first)
+
+
+def largest_difference(ours: Tensor, theirs: Tensor) -> float:
+    """Return the largest difference of two numbers; a NaN is infinitely far from all others."""
+    apart = (ours - theirs).abs().masked_fill(ours == theirs, 0.0)  # infinities (a mask) too
+    return float(apart.nan_to_num(nan=math.inf).max())
+
+
+def inputs(loaded: Loaded) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield the ids of each sample sentence, and those of its translation behind the start token."""
+    for source, target in zip(*samples(loaded), strict=True):
+        yield torch.tensor([source]), torch.tensor([[loaded.model.config.start_id, *target[:-1]]])
 
 
 def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:

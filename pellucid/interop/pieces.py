@@ -7,7 +7,6 @@ from typing import Any
 from sentencepiece import SentencePieceProcessor
 
 from pellucid.config.schema import Config
-from pellucid.errors import PellucidError
 from pellucid.interop.foreign import Foreign
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary, parse
@@ -35,11 +34,9 @@ def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
 def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
     """Read a SentencePiece model; if it is missing or damaged, note a problem and return None."""
     content = foreign.bytes(name)
-    try:
+    with foreign.noting():
         return None if content is None else parse(content, name)
-    except PellucidError as error:
-        foreign.faults.append(str(error))
-        return None
+    return None
 
 
 def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """Models of other programs that Pellucid does not read: name what lies in a folder, and what to do."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 # By their files: what each is, and the remedy.
@@ -31,9 +30,10 @@ STRANGERS = {
 }
 
 
-def find_stranger(folder: Path) -> Iterator[str]:
-    """Yield what the first known file of another program in a folder is, and the remedy, if there is one."""
+def find_stranger(folder: Path) -> str:
+    """Return what the first known file of another program in a folder is, and the remedy; "" if there is
+    none."""
     for pattern, (what, remedy) in STRANGERS.items():
         if found := sorted(folder.glob(pattern)):
-            yield f"{found[0].relative_to(folder).as_posix()}: {what}. {remedy}."
-            return
+            return f"{found[0].relative_to(folder).as_posix()}: {what}. {remedy}."
+    return ""

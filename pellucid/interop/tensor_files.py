@@ -5,7 +5,7 @@ import pickle
 import stat
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,7 +104,7 @@ def _open_safe(path: Path) -> TensorFile:
         length = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(length))
     header.pop("__metadata__", None)
-    _check_types({each["dtype"]: each["dtype"] in KINDS for each in header.values()})
+    _refuse_types({each["dtype"] for each in header.values()} - KINDS.keys())
     stored = {
         name: Stored(8 + length + each["data_offsets"][0], tuple(each["shape"]), KINDS[each["dtype"]])
         for name, each in header.items()
@@ -118,7 +118,7 @@ def _open_pickled(path: Path) -> TensorFile:
     if modern:
         _check_records(path)
     tensors = _unpickle(path, "meta" if modern else "cpu")
-    _check_types({str(each.dtype): each.dtype in KINDS.values() for each in tensors.values()})
+    _refuse_types({str(each.dtype) for each in tensors.values() if each.dtype not in KINDS.values()})
     if not modern:
         return InMemory(tensors)
     places = {name: _find_stored(tensor) for name, tensor in tensors.items()}
@@ -132,12 +132,12 @@ def _unpickle(path: Path, device: str, **how: Any) -> dict[str, Tensor]:
     try:
         with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
             tensors: dict[str, Any] = torch.load(path, map_location=device, weights_only=True, **how)
-        if not isinstance(tensors, dict) or {*map(type, tensors)} - {str}:
+        size = path.stat().st_size  # which a tensor that repeats its numbers may exceed
+        if not isinstance(tensors, dict) or not all(
+            isinstance(name, str) and isinstance(each, Tensor) and each.numel() * each.itemsize <= size
+            for name, each in tensors.items()
+        ):
             raise ValueError
-        if not all(isinstance(each, Tensor) for each in tensors.values()):
-            raise ValueError
-        if any(each.numel() * each.itemsize > path.stat().st_size for each in tensors.values()):
-            raise ValueError  # a shape larger than the file
     except (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError):
         raise PellucidError(DAMAGED) from None
     return tensors
@@ -159,10 +159,12 @@ def _check_records(path: Path) -> None:
             )
 
 
-def _check_types(read: Mapping[str, bool]) -> None:
-    """Raise an error if a type of tensor cannot be read."""
-    if strange := sorted(name for name, is_read in read.items() if not is_read):
-        raise PellucidError(f"its tensors have the type {', '.join(strange)}, not {', '.join(KINDS)}.")
+def _refuse_types(strange: Set[str]) -> None:
+    """Raise an error for types of tensors that cannot be read."""
+    if strange:
+        raise PellucidError(
+            f"its tensors have the type {', '.join(sorted(strange))}, not {', '.join(KINDS)}."
+        )
 
 
 def _find_stored(tensor: Tensor) -> Stored | None:

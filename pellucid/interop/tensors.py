@@ -41,11 +41,7 @@ def places(config: ModelConfig) -> dict[str, Place]:
 def order(width: int) -> Tensor:
     """Return, for each index of Pellucid's model dimension, the index in the Bart family's: ours =
     theirs[..., order]."""
-    half = (width + 1) // 2
-    sine_first = torch.arange(width)
-    ours = torch.empty(width, dtype=torch.long)
-    ours[0::2], ours[1::2] = sine_first[:half], sine_first[half:]
-    return ours
+    return torch.arange(width).view(2, -1).T.flatten()  # a width is even
 
 
 def take(tensor: Tensor, axis: int | None) -> Tensor:

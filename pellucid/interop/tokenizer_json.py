@@ -64,20 +64,17 @@ def _proto(scores: Mapping[str, float], charsmap: bytes) -> bytes:
     """Return the bytes of a SentencePiece model, which are a protocol buffer."""
     types = dict.fromkeys(CONTROL, 3) | {UNKNOWN: 2}
     pieces = (
-        _part(
-            1, _part(1, piece.encode()) + b"\x15" + struct.pack("<f", score) + _number(3, types.get(piece, 1))
-        )
+        _field(1, piece.encode()) + b"\x15" + struct.pack("<f", score) + _field(3, types.get(piece, 1))
         for piece, score in scores.items()
     )
-    return b"".join(pieces) + _part(2, _number(3, BPE)) + _part(3, _part(2, charsmap))
+    trainer, normalizer = _field(3, BPE), _field(2, charsmap)
+    return b"".join(_field(1, piece) for piece in pieces) + _field(2, trainer) + _field(3, normalizer)
 
 
-def _part(field: int, content: bytes) -> bytes:
-    return bytes([field << 3 | 2, *_varint(len(content))]) + content
-
-
-def _number(field: int, value: int) -> bytes:
-    return bytes([field << 3, *_varint(value)])
+def _field(number: int, value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        return bytes([number << 3, *_varint(value)])
+    return bytes([number << 3 | 2, *_varint(len(value))]) + value
 
 
 def _varint(value: int) -> Iterator[int]:

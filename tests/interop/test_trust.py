@@ -81,7 +81,20 @@ def test_other_tokens_of_the_target_alone_are_noticed() -> None:
     vocabulary = one.vocabulary
     other = one._replace(vocabulary=replace(vocabulary, target=vocabulary.source))
     other = other._replace(config=one.config)
-    assert compare_models(one, other, ("one", "other")).obstacle == "they have other tokens"
+    said = compare_models(one, other, ("one", "other"))
+    assert said == "one and other are different functions: they have other tokens."
+
+
+def test_a_model_with_a_weight_that_is_no_number_is_another_function() -> None:
+    one, other = (loaded(random_translator.translator(end=1.5)) for _ in range(2))
+    with torch.no_grad():
+        other.model.get_parameter("decoder.layers.0.cross_attention.value.bias")[3] = float("nan")
+    said = compare_models(one, other, ("one", "other")).split("\n")
+    assert said[0].endswith(
+        "are different functions: log-probabilities of 8 sentences differ by at most inf."
+    )
+    assert said[1:] == ["They first differ in decoder.layers.0.cross_attention.values, by inf."]
+    assert "are the same function" in compare_models(one, one, ("one", "one"))
 
 
 def test_the_longest_source_and_a_forced_end_in_a_list_are_taken_over(tmp_path: Path) -> None:
