@@ -1,6 +1,8 @@
 """Documents as tests read them: their blocks, their links, and whether what they promise is printed."""
 
+import contextlib
 import importlib.util
+import io
 import itertools
 import re
 import shlex
@@ -72,7 +74,9 @@ def run_blocks(path: Path, pellucid: Command, is_slow: bool = False) -> None:
         elif kind == "toml":
             Path(file).write_text(block.text, encoding="utf-8")
         elif kind == "python":
-            exec(compile(block.text, path.name, "exec"), names)
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(compile(block.text, path.name, "exec"), names)
+            printed = output.getvalue() or printed
         elif kind == "text":
             check_prints(block.text, printed, path.name)
         else:

@@ -48,6 +48,7 @@ def facts() -> dict[str, Any]:
         "taught": demo.explain("I like cats", to="es", target="Me gusta los gatos"),
         "mat": demo.explain("The cat sat on the mat", to="fr"),
         "without_head": without_head,
+        "lifted": lifted,
         "changed_rows": [row + 1 for row in range(4) if moved[row] > 1e-3],
         "same_outputs": sum(torch.allclose(one[name].tensor, other[name].tensor) for name in outputs),
         "largest": max(float(each.abs().max()) for each in finite),

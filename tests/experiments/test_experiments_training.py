@@ -17,7 +17,7 @@ from pellucid.experiments.corpus import demo_corpus, train
 from pellucid.experiments.leakage import LooksAhead
 from pellucid.model import Transformer
 
-STEPS = 250
+STEPS = 400
 
 
 # Leakage

@@ -155,8 +155,9 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(
     before = [Path(file).read_bytes() for file in (source, target)]
     settings = "training.threads=1", "training.precision=fp32", "training.validate_every=2"
     quick = [word for setting in settings for word in ("--set", setting)]
-    command = ["train", "--source", source, "--target", target, "--minutes", "3", *quick, "--set"]
-    whole = pellucid(*command, "training.steps=4", "--out", tmp_path / "whole")
+    command = ["train", "--source", source, "--target", target, *quick, "--set"]
+    minutes = "--minutes", 3
+    whole = pellucid(*command, "training.steps=4", *minutes, "--out", tmp_path / "whole")
     assert whole.code == 0, whole.err
     assert "held_out = 24  # of 120 pairs: to validate on" in whole.err
     assert "training data: 120 pairs read, 96 kept" in whole.err and "24 held out" in whole.err
@@ -170,7 +171,7 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(
     assert again.code == 2 and f"{tmp_path}/whole/train.toml already exists, from an earlier" in again.err
 
     parts = tmp_path / "parts"
-    assert pellucid(*command, "training.steps=2", "--out", parts).code == 0
+    assert pellucid(*command, "training.steps=2", *minutes, "--out", parts).code == 0
     longer = ["training.steps=4", "--minutes", "60", "--out", parts, "--resume"]
     resumed = pellucid(*command, *longer)
     assert resumed.code == 0 and "going on from step 2" in resumed.err

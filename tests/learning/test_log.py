@@ -27,8 +27,8 @@ def test_all_that_is_said_is_in_the_log(tmp_path: Path) -> None:
     config, said = short_runs.config(tmp_path / "data"), list[str]()
     steps = list(pellucid.training(config, tmp_path / "run", report=said.append))
     lines = logged(tmp_path / "run")
-    assert lines[:4] == said[:4] and lines[0].startswith("training data: 60 pairs read, ")
-    assert lines[4].startswith("step 1/6  loss ")
+    assert lines[:3] == said[:3] and lines[0].startswith("training data: 60 pairs read, ")
+    assert lines[3].startswith("step 1/6  loss ")
     assert lines[-1] == said[-1] and "; kept as the model: " in lines[-1]
     places = [index for index, line in enumerate(lines) if line.startswith("validation at step ")]
     for place, step in zip(places, [step for step in steps if step.validation], strict=True):

@@ -117,8 +117,8 @@ def further(
     monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(0.5, 30.0, 0.01))
     text = short_runs.write(tmp_path, "other", short_runs.pairs(50, seed=2))
     settings = [word for setting in QUICK for word in ("--set", setting)]
-    command = ["train", "--source", text[0], "--target", text[1], "--out", tmp_path / "run", *settings]
-    return lambda *words: pellucid(*command, *words)
+    command = ["train", "--source", text[0], "--target", text[1], *settings]
+    return lambda *words, out=tmp_path / "run": pellucid(*command, *words, "--out", out)
 
 
 def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
@@ -135,7 +135,7 @@ def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
     assert "peak_rate = 0.0004  # a fifth of what is usual: it keeps what it knows\n" in written
     resumed = further("--from", first / "runs" / "fr", "--resume", "--set", "training.steps=3")
     assert resumed.code == 0 and "going on from step 2" in resumed.err
-    same = further("--set", f"training.start_from={first}/runs/fr", "--out", tmp_path / "same")
+    same = further("--set", f"training.start_from={first}/runs/fr", out=tmp_path / "same")
     assert same.code == 0, same.err
 
 

@@ -78,8 +78,8 @@ def test_of_equal_continuations_the_first_hypothesis_and_the_lowest_id_win(page:
             """([totals, said, count]) => {
               const past = new GrowingPast();
               const open = totals.map((total, row) =>
-                ({ ids: [row], total, logProbabilities: [], past, logP: said[row] }));
-              return bestContinuations(open, new Set([4]), count).map(({ ids, total }) => [-total, ...ids]);
+                ({ ids: [row], total, logProbabilities: [], past, logP: said[row].with(4, -Infinity) }));
+              return bestContinuations(open, count).map(({ ids, total }) => [-total, ...ids]);
             }""",
             [totals, said, count],
         )
