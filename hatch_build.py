@@ -1,7 +1,7 @@
 """The build's own step: compile the engine's kernels with the clang of `ziglang`.
 
 The library goes beside its source, also where the package is installed as editable. Where it cannot be built,
-a line says why and the package is installed without it: the engine then computes in PyTorch.
+a line says why and the package is installed without it: PyTorch then computes, and there is no int8.
 """
 
 import os
@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,16 @@ SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
 LIBRARY = SOURCE.with_name("kernels.bin")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-fno-math-errno"]
 FLAGS += ["-fvisibility=hidden"]
+# The functions that tell Python which kinds run here, and of which source the library is.
+DISPATCH = ["-DDISPATCH", f"-DCHECKSUM={zlib.crc32(SOURCE.read_bytes())}u"]
 # For each kind of kernels, what the compiler may use: the names that pellucid/engine/library.py knows.
 X86 = {
     "avx512": ["-mcpu=x86_64_v4+avx512vnni", "-mprefer-vector-width=512"],
     "avxvnni": ["-mcpu=x86_64_v3+avxvnni"],
     "avx2": ["-mcpu=x86_64_v3"],
-    "plain": ["-mcpu=x86_64", "-DDISPATCH"],
+    "plain": ["-mcpu=x86_64", *DISPATCH],
 }
-ARM = {"neon": ["-mcpu=generic+v8_2a+dotprod+fullfp16"], "plain": ["-mcpu=generic", "-DDISPATCH"]}
+ARM = {"neon": ["-mcpu=generic+v8_2a+dotprod+fullfp16"], "plain": ["-mcpu=generic", *DISPATCH]}
 # zig's name of a system and its processor, the oldest system that a wheel for it promises to run on.
 TARGETS = {
     "linux-x86_64": ("x86_64-linux-gnu.2.28", "manylinux_2_28_x86_64"),
@@ -51,7 +54,7 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # the name
         except (BuildError, OSError) as error:
             LIBRARY.unlink(missing_ok=True)
             self.app.display_warning(
-                f"The engine's kernels were not built ({error}); int8 will be computed in PyTorch, slowly."
+                f"The engine's kernels were not built ({error}): PyTorch will compute, and there is no int8."
             )
             return
         build_data["pure_python"] = False

@@ -42,11 +42,7 @@ def makers(folder: Path, wanted: Callable[[str], bool]) -> dict[str, Make]:
     model, made = engines.our_model(), dict[str, Make]()
     for threads in (1, 2):
         ours = {"fp32": ("fp32", None), "bf16": ("bf16", None), "int8": ("int8", None)}
-        ours |= {
-            "fp32 in PyTorch": ("fp32", "none"),
-            "int8 by avx2": ("int8", "avx2"),
-            "int8 without kernels": ("int8", "none"),
-        }
+        ours |= {"fp32 in PyTorch": ("fp32", "none"), "int8 by avx2": ("int8", "avx2")}
         for name, (precision, kernels) in ours.items():
             made[f"Pellucid {name} ({threads} thread{'s' * (threads > 1)})"] = (
                 lambda precision=precision, kernels=kernels, threads=threads: engines.pellucid(

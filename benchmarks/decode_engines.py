@@ -48,7 +48,7 @@ def our_model(size: str = "base") -> Transformer:
 def pellucid(model: Transformer, precision: str, threads: int, kernels: str | None = None) -> Decoder:
     """Ours, by the functions that `translate` calls."""
     served: AnyDecoder = model
-    if precision == "int8" or kernels != "none":
+    if kernels != "none":
         with environment(CHOICE, kernels):
             served = Engine(model, precision)
     return ours(served, threads)

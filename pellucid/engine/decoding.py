@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from pellucid.config.schema import ModelConfig
-from pellucid.engine import native, plain
+from pellucid.engine import native
 from pellucid.engine.library import kernels
 from pellucid.engine.next_tokens import NextTokens
 from pellucid.engine.room import Array, Places, Room, StepOutput
@@ -32,23 +32,15 @@ class Engine:
             )
         self.config: ModelConfig = model.config
         self.precision = precision
-        found = kernels()
-        if not found and precision != "int8":
-            raise UsageError(
-                f'an engine computes precision = "{precision}" by compiled kernels only, and there are none '
-                "here. Decode with the model itself."
-            )
-        self.kind = found.kind if found else "torch"
-        self._weights: Any = native.Weights(model, precision, found) if found else plain.Weights(model)
+        self._weights = native.Weights(model, precision, kernels())
 
     def __repr__(self) -> str:
-        return f"<Engine {self.precision}, by {self.kind}>"
+        return f"<Engine {self.precision}, by {self._weights.kernels.kind}>"
 
     def can_share_steps(self) -> bool:
         """Return whether several threads may share each step now. For a small model they may not: its steps
         are too short to share."""
-        large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
-        return self.kind != "torch" and large and Team.is_possible()
+        return native.weight_bytes(self.config, self.precision) > SHARED_FROM and Team.is_possible()
 
     def room_bytes(self, room: Room) -> int:
         """Return the most memory that decoding in this room takes, without the weights."""
@@ -56,9 +48,7 @@ class Engine:
 
     def read(self, sources: Sequence[Sequence[int]], room: Room) -> "EngineDecoding":
         """Prepare to decode these sources. The search then begins them with `join`, some at a time."""
-        kind = native.Session if isinstance(self._weights, native.Weights) else plain.Session
-        session = kind(self._weights, room)
-        return EngineDecoding(session, room, sources, self.config.target_size)
+        return EngineDecoding(native.Session(self._weights, room), room, sources, self.config.target_size)
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
@@ -76,7 +66,7 @@ class EngineDecoding:
 
     def __init__(
         self,
-        session: "native.Session | plain.Session",
+        session: native.Session,
         room: Room,
         sources: Sequence[Sequence[int]],
         size: int,
@@ -150,7 +140,7 @@ class EngineDecoding:
         every = [(each, each[:count].copy()) for each in self._session.rows]
         for rows, before in every:
             rows[: len(some)] = before[some]
-        said: StepOutput = self._session.step(len(some), whole)
+        said = self._session.step(len(some), whole)
         for rows, before in every:
             rows[:count] = before
         return said

@@ -7,7 +7,7 @@
    In int8 a matrix has a scale for each output and an activation a scale for each row; sums of products are
    exact integers. All other arithmetic is float32 with multiplications and additions rounded apart, and every
    sum has a fixed order: sixteen lanes, then a fixed tree. So a row's result is bitwise the same whatever its
-   neighbours, on every processor, and in engine/plain.py, which says the same in PyTorch.
+   neighbours, on every processor, and in tests/reference_engine.py, which says the same in PyTorch.
 
    Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's to a
    multiple of 16 (LANES). A panel is 64 outputs: int8 [K/4][64][4], floats [K][64]. Rows lie one after the
@@ -879,6 +879,8 @@ EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t 
 }
 
 #if defined(DISPATCH)
+EXPORT uint32_t checksum(void) { return CHECKSUM; } /* of this file, by which Python knows an old library */
+
 /* ---- Which kinds of kernels this processor can run, and its system keeps the registers of: a bit each */
 enum { AVX2 = 1, AVXVNNI = 2, AVX512 = 4, NEON = 8 };
 #if defined(__x86_64__)

@@ -4,20 +4,17 @@ C structures."""
 import ctypes
 import functools
 import os
-import warnings
+import zlib
 from ctypes import c_float, c_int32, c_int64, c_void_p
 from pathlib import Path
 from typing import Any
 
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 
-LIBRARY = Path(__file__).with_name("kernels.bin")
+LIBRARY, SOURCE = (Path(__file__).with_name(f"kernels.{ending}") for ending in ("bin", "c"))
 BITS = {"avx512": 4, "avxvnni": 2, "avx2": 1, "neon": 8, "plain": 0}  # the fastest first, as in kernels.c
-CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none" for PyTorch
-
-
-class NoKernelsWarning(UserWarning):
-    """int8 is computed in PyTorch, with the same results but slower, because no kernels can be loaded."""
+CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none"
+INSTALL = "Install the package again, from a wheel or where ziglang can be installed"
 
 
 def _structure(name: str, fields: str) -> type[ctypes.Structure]:
@@ -74,27 +71,19 @@ class Kernels:
         return f"<Kernels {self.kind}>"
 
 
-def kernels() -> Kernels | None:
-    """Return the fastest kernels for this CPU, or those that the environment variable PELLUCID_KERNELS names;
-    None if it is "none" or, with a warning, if no kernels can be loaded."""
-    chosen = os.environ.get(CHOICE) or None
-    if chosen == "none":
-        return None
-    library, reason = _open(LIBRARY)
-    if library is None:
-        warnings.warn(
-            f"int8 is computed in PyTorch, with the same results but slowly: {reason}. "
-            "To build the engine's kernels, install the package again.",
-            NoKernelsWarning,
-            stacklevel=3,
-        )
-        return None
-    return Kernels(library, chosen_kind(library, chosen))
+def kernels() -> Kernels:
+    """Return the fastest kernels for this CPU, or those that the environment variable PELLUCID_KERNELS names.
+    Raise an error if there are none."""
+    library = _open()
+    if isinstance(library, str):
+        settings = [Setting("precision", each) for each in ("int8", "fp32")]
+        raise UsageError("{} needs compiled kernels: {}, or set {}.", settings[0], library, settings[1])
+    return Kernels(library, chosen_kind(library, os.environ.get(CHOICE) or None))
 
 
 def has_kernels() -> bool:
     """Return whether compiled kernels can be loaded, and PELLUCID_KERNELS is not "none"."""
-    return os.environ.get(CHOICE) != "none" and _open(LIBRARY)[0] is not None
+    return not isinstance(_open(), str)
 
 
 def chosen_kind(library: ctypes.CDLL, chosen: str | None) -> str:
@@ -117,11 +106,20 @@ def runs(library: ctypes.CDLL, kind: str) -> bool:
     return bool(has) and hasattr(library, f"{kind}_begin")
 
 
+def _open() -> ctypes.CDLL | str:
+    """Return the compiled library; if there is none, the reason and the remedy."""
+    return f"{CHOICE} is none. Leave it out" if os.environ.get(CHOICE) == "none" else _load(LIBRARY)
+
+
 @functools.cache
-def _open(path: Path) -> tuple[ctypes.CDLL | None, str]:
+def _load(path: Path) -> ctypes.CDLL | str:
     if not path.exists():
-        return None, "this installation has no compiled kernels"
+        return f"this installation has none. {INSTALL}"
     try:
-        return ctypes.CDLL(str(path)), ""
+        library = ctypes.CDLL(str(path))
     except OSError as error:
-        return None, f"the compiled kernels do not load ({error})"
+        return f"those of this installation do not load ({error}). {INSTALL}"
+    # Its structures may be others than those above, and a call would then read and write anywhere.
+    if getattr(library, "checksum", int)() % 2**32 != zlib.crc32(SOURCE.read_bytes()):
+        raise PellucidError(f"{path} was not compiled from the present kernels.c. Run python hatch_build.py.")
+    return library

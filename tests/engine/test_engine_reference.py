@@ -1,4 +1,4 @@
-"""The compiled kernels compute what engine/plain.py computes, bit for bit, whatever the model's shape."""
+"""The compiled kernels compute what reference_engine.py computes, bit for bit, whatever the model's shape."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import reference_engine as reference
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,15 +15,15 @@ from numpy.typing import NDArray
 from random_models import configurations, random_model, random_sources, room_for, run, step_of, steps
 
 from pellucid.config.schema import ModelConfig
-from pellucid.engine import native, plain
+from pellucid.engine import native
 from pellucid.engine.decoding import Engine
-from pellucid.engine.library import BITS, LIBRARY, Kernels, runs
+from pellucid.engine.library import BITS, LIBRARY, Kernels, has_kernels, runs
 from pellucid.engine.room import Room, Rows, StepOutput
 from pellucid.model import Transformer
 from pellucid.translate.decoding import TransformerDecoding
 from pellucid.translate.serving import round_weights
 
-pytestmark = pytest.mark.skipif(not LIBRARY.exists(), reason="the kernels are not built here")
+pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
 SEEDS = st.integers(0, 10_000)
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
@@ -51,14 +52,14 @@ def check_equal(
     room = room_for(sources, width, count, min(2 * width + 2, config.target_size))
     room = replace(room, threads=1 + seed % 2)
     given_steps = steps(config, room, numbers)
-    expected = run(plain.Session(plain.Weights(model), room), sources, given_steps)
+    expected = run(reference.Session(reference.Weights(model), room), sources, given_steps)
     for kernels in kinds():
         weights = native.Weights(model, "int8", kernels)
         before(weights, room)
         found = run(native.Session(weights, room), sources, given_steps)
-        for step, (ours, reference) in enumerate(zip(found, expected, strict=True)):
+        for step, (ours, right) in enumerate(zip(found, expected, strict=True)):
             for name in StepOutput._fields:
-                assert np.array_equal(ours[name], reference[name]), f"{kernels.kind}, step {step}: {name}"
+                assert np.array_equal(ours[name], right[name]), f"{kernels.kind}, step {step}: {name}"
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=QUIET)
@@ -149,7 +150,7 @@ def test_numbers_that_are_not_finite_stay_visible() -> None:
             model.embedding.weight[5, 3] = bad  # type: ignore[union-attr]
         room = room_for([[4, 6]], 1, 2, 4)
         sessions: list[Any] = [native.Session(native.Weights(model, "int8", each), room) for each in kinds()]
-        for session in [*sessions, plain.Session(plain.Weights(model), room)]:
+        for session in [*sessions, reference.Session(reference.Weights(model), room)]:
             found = first_step(session, 5)
             assert not np.isfinite(found.greatest + np.log(found.total)).any()
 

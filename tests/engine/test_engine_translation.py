@@ -21,7 +21,7 @@ from random_translator import OPTIONS, sentences, translator
 from pellucid.engine import decoding as engine_decoding
 from pellucid.engine import library, team
 from pellucid.engine.decoding import Engine, EngineDecoding
-from pellucid.engine.library import CHOICE, NoKernelsWarning
+from pellucid.engine.library import CHOICE, has_kernels
 from pellucid.engine.room import Room
 from pellucid.engine.team import Team
 from pellucid.errors import PellucidError, UsageError
@@ -34,6 +34,8 @@ from pellucid.translate.options import Options
 from pellucid.translate.search import Request, Rules
 from pellucid.translate.translation import Translation
 from pellucid.translator import Translator, load
+
+pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
 
 
 @pytest.fixture
@@ -301,22 +303,17 @@ def test_a_stream_goes_on_in_a_forked_process() -> None:
     assert len(set(said.split("="))) == 1 and said
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [*(("none", each) for each in OPTIONS), *((kind, dict(beam=4)) for kind in library.BITS)],
-    ids=str,
-)
-def test_every_kind_of_kernels_and_none_translate_alike(
-    kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened, _ = library._open(library.LIBRARY)
-    if kind != "none" and (opened is None or not library.runs(opened, kind)):
+@pytest.mark.parametrize("kind", library.BITS)
+def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = library._open()
+    assert not isinstance(opened, str)
+    if not library.runs(opened, kind):
         pytest.skip(f"no {kind} here")
-    expected = said(in_int8().translate(sentences(12), **options))
+    expected = said(in_int8().translate(sentences(12), beam=4))
     monkeypatch.setenv(CHOICE, kind)
     ours = in_int8()
-    assert ours._serving._engines[0].kind == kind.replace("none", "torch")
-    assert said(ours.translate(sentences(12), **options)) == expected
+    assert repr(ours._serving._engines[0]) == f"<Engine int8, by {kind}>"
+    assert said(ours.translate(sentences(12), beam=4)) == expected
 
 
 def found(
@@ -513,17 +510,48 @@ def test_sentences_are_shared_out_to_threads(threads: None) -> None:
     assert by_tokens.take([]) == [0] and by_tokens.take([]) == [1, 2] and by_tokens.take([2]) == [3, 4, 5]
 
 
-def test_no_kernels_are_a_line_and_a_wrong_choice_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kernels_that_do_not_run_here_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CHOICE, "sse9")
     with pytest.raises(UsageError, match=r"PELLUCID_KERNELS = 'sse9' does not run on this CPU\. Set"):
-        Engine(translator().model)
-    monkeypatch.delenv(CHOICE)
-    monkeypatch.setattr(library, "LIBRARY", tmp_path / "none.bin")
-    with pytest.warns(NoKernelsWarning, match="this installation has no compiled kernels"):
-        Engine(translator().model)
-    (tmp_path / "none.bin").write_bytes(b"not a library")
-    library._open.cache_clear()
-    with pytest.warns(NoKernelsWarning, match="the compiled kernels do not load"):
-        Engine(translator().model)
+        in_int8()
+
+
+INSTALL = "Install the package again, from a wheel or where ziglang can be installed"
+
+
+@pytest.mark.parametrize(
+    ("choice", "content", "reason"),
+    [
+        ("none", None, r"PELLUCID_KERNELS is none\. Leave it out"),
+        ("", None, rf"this installation has none\. {INSTALL}"),
+        ("", b"not a library", rf"those of this installation do not load \(.+\)\. {INSTALL}"),
+    ],
+    ids=["refused", "absent", "damaged"],
+)
+def test_without_kernels_fp32_runs_in_pytorch_and_int8_is_refused(
+    choice: str, content: bytes | None, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CHOICE, choice)
+    monkeypatch.setattr(library, "LIBRARY", tmp_path / "kernels.bin")
+    if content:
+        library.LIBRARY.write_bytes(content)
+    text = rf"^precision = 'int8' needs compiled kernels: {reason}, or set precision = 'fp32'\.$"
+    with pytest.raises(UsageError, match=text):
+        in_int8()
+    ours = in_int8(precision="fp32")
+    assert ours.translate("a cat") and not ours._serving._engines
+
+
+@pytest.mark.parametrize("precision", ["int8", "fp32"])
+def test_kernels_of_another_source_are_not_called(
+    precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its structures may be others: a call would read and write anywhere."""
+    monkeypatch.setattr(library, "SOURCE", tmp_path / "kernels.c")
+    library.SOURCE.write_bytes(b"/* newer */")
+    library._load.cache_clear()
+    with pytest.raises(PellucidError) as error:
+        in_int8(precision=precision).translate("a cat")
+    assert str(error.value) == (
+        f"{library.LIBRARY} was not compiled from the present kernels.c. Run python hatch_build.py."
+    )

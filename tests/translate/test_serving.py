@@ -172,16 +172,6 @@ def test_weights_that_are_not_finite_are_an_error_of_every_path(
         ours.score(sentences(3), sentences(3))
 
 
-def test_an_engine_without_kernels_computes_int8_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CHOICE, "none")
-    with pytest.raises(UsageError) as error:
-        Engine(translator().model, "fp32")
-    assert str(error.value) == (
-        'an engine computes precision = "fp32" by compiled kernels only, and there are none here. '
-        "Decode with the model itself."
-    )
-
-
 def without_a_layer(ours: Translator) -> None:
     del ours.model.encoder.layers[1]
 

@@ -1,8 +1,4 @@
-"""The engine in PyTorch. It computes int8 with the same roundings as kernels.c, so the results are equal bit
-for bit.
-
-It is the reference for the tests of the kernels, and the slower fallback where no kernels can be loaded.
-"""
+"""The engine's int8 once more, in PyTorch, with the same roundings as kernels.c: equal to it bit for bit."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -45,8 +41,7 @@ class Weights:
 
 
 class Session:
-    """The encoded sources, and the keys and values of past tokens, as in native.Session, but computed by
-    torch."""
+    """As native.Session: the encoded sources, and the keys and values of past tokens."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
