@@ -16,7 +16,7 @@ from random_models import configurations, random_model, random_sources, room_for
 
 from pellucid.config.schema import ModelConfig
 from pellucid.engine import native
-from pellucid.engine.decoding import Engine
+from pellucid.engine.decoding import Engine, memory_of
 from pellucid.engine.library import BITS, LIBRARY, Kernels, has_kernels, runs
 from pellucid.engine.room import Room, Rows, StepOutput
 from pellucid.model import Transformer
@@ -182,3 +182,25 @@ def test_the_memory_of_a_session_is_known_before(precision: str, monkeypatch: py
     session = native.Session(native.Weights(model, precision, kinds()[0]), room)
     held = sum(each.nbytes for each in [*taken, *session.rows])
     assert Engine(model, precision).room_bytes(room) == held + 4 * 8 * 128 * 4
+
+
+def test_embeddings_that_must_be_converted_count_as_memory() -> None:
+    config, room = ModelConfig(70, target_vocabulary=90, width=24, heads=3), room_for([[4]], 1, 2, 4)
+    model = random_model(config, 1)
+    before = memory_of(model, "int8", room)
+    after = memory_of(model.bfloat16(), "int8", room)
+    assert after == (before[0] + 4 * 24 * (70 + 90), before[1])
+
+
+def test_memory_is_kept_for_as_many_threads_as_there_are_if_it_is_not_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, room = random_model(ModelConfig(70, width=24, heads=3, hidden=40), 1), room_for([[4]], 1, 2, 4)
+    weights = native.Weights(model, "int8", kinds()[0])
+    sessions = [native.Session(weights, room) for _ in range(3)]
+    del sessions
+    assert len(weights._spare) == 2
+    weights._spare.clear()
+    monkeypatch.setattr(native, "SPARE", 1)
+    native.Session(weights, room)
+    assert not weights._spare

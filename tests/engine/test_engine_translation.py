@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from random_translator import OPTIONS, sentences, translator
 
+from pellucid.config.schema import ModelConfig
 from pellucid.engine import decoding as engine_decoding
 from pellucid.engine import library, team
 from pellucid.engine.decoding import Engine, EngineDecoding
@@ -157,10 +158,35 @@ def test_a_thread_goes_on_alone_if_helpers_are_late(
 
     monkeypatch.setattr(Team, "do", late)
     monkeypatch.setattr(team, "PATIENCE", 1e-9)
+    monkeypatch.setattr(team, "ALONE", math.inf)
     torch.set_num_threads(2)
+    assert ours._serving._engines[0].can_share_steps()
     assert said(ours.translate(texts)) == expected and set(seen) == {0}
+    assert not ours._serving._engines[0].can_share_steps()
     monkeypatch.undo()
     assert said(ours.translate(texts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("spent", "waited", "is_too_long"),
+    [(0, 7e-3, False), (0, 9e-3, True), (1, 0.19, False), (1, 0.205, True)],
+)
+def test_a_session_may_wait_a_share_of_its_time_and_a_little_at_its_start(
+    spent: float, waited: float, is_too_long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(team, "time", SimpleNamespace(perf_counter=lambda: 0.0, monotonic=time.monotonic))
+    monkeypatch.setattr(Team, "_alone_until", 0.0)
+    ours = Team(cast(Any, SimpleNamespace(begin=lambda *_: None)), 1)
+    ours._spent, ours.structure.rests = spent, round(waited / team.REST)
+    ours.do(team.STEP)
+    assert Team.is_possible() != is_too_long and bool(ours.structure.rests) != is_too_long
+
+
+def test_threads_share_the_steps_of_large_models_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Team, "_alone_until", 0.0)
+    large = ModelConfig(vocabulary=5000, width=512, heads=8, hidden=2048, encoder_layers=1, decoder_layers=1)
+    assert Engine(Transformer(large)).can_share_steps()
+    assert not Engine(translator().model).can_share_steps()
 
 
 def check_as_before(
@@ -508,6 +534,14 @@ def test_sentences_are_shared_out_to_threads(threads: None) -> None:
     assert many.take(first[4:]) == list(range(173, 169, -1))
     by_tokens, _ = waiting(engine, [50, 30, 9, 9, 9, 9, 9], batch_tokens=60)
     assert by_tokens.take([]) == [0] and by_tokens.take([]) == [1, 2] and by_tokens.take([2]) == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind"), [(7, "avx512"), (3, "avxvnni"), (1, "avx2"), (8, "neon"), (0, "plain")]
+)
+def test_the_fastest_kernels_of_a_processor_are_chosen(bits: int, kind: str) -> None:
+    every = SimpleNamespace(processor=lambda: bits, **{f"{each}_begin": None for each in library.BITS})
+    assert library.chosen_kind(cast(Any, every), None) == kind
 
 
 def test_kernels_that_do_not_run_here_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
