@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import torch
-from random_translator import sentences, translator
+from random_translator import sentences, translator, vocabulary
 
-from pellucid.config.schema import Config, DataConfig
+from pellucid.config.schema import Config, DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.options import LIMITS
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
@@ -230,3 +231,13 @@ def test_a_device_that_pytorch_was_built_without(tmp_path: Path, monkeypatch: py
 def test_a_device_that_there_is_not(tmp_path: Path, device: Any) -> None:
     with pytest.raises(UsageError, match=rf'^device = {device!r} .{{,150}}\. Use "auto", "cpu" or "cuda"\.$'):
         load(tmp_path, device=device)
+
+
+def test_a_start_token_that_notes_write_is_left_out_unless_it_is_a_word() -> None:
+    ours = vocabulary("word")
+    lines = ["START the dog saw the cat"] * 9
+    known = train_vocabulary(lines, lines, VocabularyConfig(kind="word", size=20), DataConfig())
+    for read in (read_source, read_target):
+        for text in ("START the dog", " <s> the dog"):
+            assert read(text, None, ours, 99).ids == read("the dog", None, ours, 99).ids
+        assert len(read("START the dog", None, known, 99).ids) == 4
