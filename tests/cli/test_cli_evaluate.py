@@ -180,3 +180,10 @@ def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) 
     assert outcome.code == 1 and f"{table}:2: 1 column, but a line must have 2:" in outcome.err
     outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")
     assert outcome.code == 2 and "--tokenize fast is not one of 13a, none" in outcome.err
+
+
+def test_the_note_on_short_references_counts_tokens_as_bleu_does(pellucid: Command, files: Files) -> None:
+    lines = files("short", "我喜欢小猫")
+    for tokenize, is_short in (("13a", True), ("zh", False)):
+        compared = pellucid("evaluate", "--hypothesis", lines, "--reference", lines, "--tokenize", tokenize)
+        assert compared.code == 0 and ("note: BLEU" in compared.err) == is_short
