@@ -60,12 +60,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
-    """Return the full paths of the files in --source and --target or in --data; [] if CONFIG is given."""
+    """Return the paths of the files in --source and --target or in --data; [] if CONFIG is given."""
     if (arguments.source is None) != (arguments.target is None):
         raise UsageError("--source and --target belong together: give both, or neither.")
     if arguments.config is not None:
         return []
-    return [str(Path(file).absolute()) for file in corpus_of(arguments, "source", "target")]
+    return [str(file) for file in corpus_of(arguments, "source", "target")]
 
 
 def _name(arguments: argparse.Namespace) -> str:

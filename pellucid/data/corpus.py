@@ -128,14 +128,6 @@ def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | N
     return languages[pair.language][1] if languages else None
 
 
-def by_language(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str | None, list[int]]:
-    """Group pairs by the language of their targets: {language: indices of the pairs}."""
-    places: dict[str | None, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        places.setdefault(target_language(pair, languages), []).append(place)
-    return places
-
-
 def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
     """Split off up to `count` pairs for validation; no source text is on both sides. Return the pairs to
     learn from, and the held-out ones. Raise an error if either would be empty.

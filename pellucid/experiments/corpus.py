@@ -18,7 +18,7 @@ from pellucid.data.corpus import Pair
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.learning.learner import Learner
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
-from pellucid.learning.validation import validate
+from pellucid.learning.validation import corpora_of, validate
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak
 from pellucid.text.vocabulary import Vocabulary
@@ -98,7 +98,11 @@ def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transfor
 
 def measure(model: Transformer, losses: Sequence[float], corpus: Corpus) -> tuple[list[float], str]:
     """Return a number for each name in MEASURED, and the translation of the first held-out sentence."""
-    found = validate(model, corpus.vocabulary, corpus.config, corpus.validation, corpus.held_out)
+    held_out = corpora_of(corpus.held_out, corpus.config.data.languages)
+    # Only the whole is of interest, and so any of them may have any of the batches.
+    shares = (corpus.validation[place :: len(held_out)] for place in range(len(held_out)))
+    corpora = dict(zip(held_out, zip(shares, held_out.values(), strict=True), strict=True))
+    found = validate(model, corpus.vocabulary, corpus.config, corpora)
     scores, leaks = found.scores, {leak.position for leak in find_leak(model).leaks}
     losses_and_words = statistics.fmean(losses[-LAST:]), found.loss, words_right(model, corpus.validation)
     return [*losses_and_words, scores.exact, scores.bleu, scores.chrf, len(leaks)], found.samples[

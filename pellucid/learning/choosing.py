@@ -54,24 +54,23 @@ def choose_settings(
     """
     fixed = [Chosen("data.train", [list(files)])]
     fixed += [Chosen(name, value, "as the command says") for name, value in settings.items()]
-    taken = _inherited(fixed, started.config) if started else []
-    fixed = [each for each in fixed if each.name not in {name for name, *_ in taken}] + taken
-    checked = _config([*fixed, Chosen("training.minutes", minutes)])
+    fixed += _inherited(fixed, started.config) if started else []
+    limit = Chosen("training.minutes", minutes)
+    checked = _config([limit, *fixed])
     where = device_named(device)  # checked before the data are read
     pairs, _ = read_pairs(checked.data.train, data_of(checked))
     report("measuring how fast this machine trains on this text ...")
-    corpus, measuring = look_at(pairs), Measuring(pairs, where, started)
-
-    def pace_of(chosen: Sequence[Chosen]) -> Pace:
-        return measuring.pace(_config([Chosen("training.minutes", minutes), *chosen, *fixed]))
-
-    minutes = checked.training.minutes or minutes
-    if started:
-        chosen = choose_further(corpus, minutes, pace_of, checked.model.width)
-    else:
-        chosen = choose(corpus, minutes, pace_of, settings.get("model.preset"))
-    left_out = {each.name for each in fixed} | ({"data.held_out"} if checked.data.validation else set())
-    chosen = [*fixed[:1], *(each for each in chosen if each.name not in left_out), *fixed[1:]]
+    measuring = Measuring(pairs, where, started)
+    chosen = choose(
+        look_at(pairs),
+        checked.training.minutes or minutes,
+        lambda some: measuring.pace(_config([limit, *some, *fixed])),
+        settings.get("model.preset"),
+        started and started.config.model.width,
+    )
+    if checked.data.validation:
+        chosen = [each for each in chosen if each.name != "data.held_out"]
+    chosen = [*{each.name: each for each in (fixed[0], *chosen, *fixed)}.values()]
     config = _config(chosen)
     return config, _to_toml(chosen, config, out)
 
@@ -109,37 +108,26 @@ def choose(
     minutes: float,
     pace_of: Callable[[Sequence[Chosen]], Pace],
     preset: str | None = None,
+    width: int | None = None,
 ) -> list[Chosen]:
-    """Choose the settings for a corpus, in the order of a configuration file.
+    """Choose the settings for a corpus.
 
-    pace_of: measures how fast some settings are. preset: the one that the user wants.
+    pace_of: measures how fast some settings are. preset: the one that the user wants. width: of the model
+    that the training starts from, if there is one; then no vocabulary and no shape are chosen.
     """
     kind, budget = kind_of(corpus), _batch_tokens(corpus)
-    size = vocabulary_size(corpus, kind)
-    text = [*_vocabulary(corpus, kind, size), budget]
+    text = _vocabulary(corpus, kind)
 
     def measure(preset: str) -> Pace:
-        return pace_of([*text, *_model(corpus, kind, preset, 1.0)])
+        return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0)])
 
-    preset, pace = (preset, measure(preset)) if preset in PRESETS else _largest(corpus, minutes, measure)
-    return [
-        _held_out(corpus, minutes, pace),
-        *_vocabulary(corpus, kind, size),
-        *_model(corpus, kind, preset, _epochs(corpus, minutes, pace)),
-        *_schedule(corpus, minutes, pace, budget),
-        *_learning(corpus, kind, preset),
-    ]
-
-
-def choose_further(
-    corpus: Corpus, minutes: float, pace_of: Callable[[Sequence[Chosen]], Pace], width: int
-) -> list[Chosen]:
-    """Choose the settings for training a model of this width further, on another corpus."""
-    budget = _batch_tokens(corpus)
-    pace = pace_of([budget])
-    usual = [RATES[name] for name, shape in PRESETS.items() if shape["width"] <= width] or [RATES["tiny"]]
-    rate = Chosen("training.peak_rate", usual[-1] / 5, "a fifth of what is usual: it keeps what it knows")
-    return [_held_out(corpus, minutes, pace), *_schedule(corpus, minutes, pace, budget), rate]
+    if width:
+        pace, own = pace_of([budget]), [_low_rate(width)]
+    else:
+        preset, pace = (preset, measure(preset)) if preset in PRESETS else _largest(corpus, minutes, measure)
+        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, minutes, pace))]
+        own += _learning(corpus, kind, preset)
+    return [_held_out(corpus, minutes, pace), *_schedule(corpus, minutes, pace, budget), *own]
 
 
 def _largest(corpus: Corpus, minutes: float, measure: Callable[[str], Pace]) -> tuple[str, Pace]:
@@ -163,7 +151,7 @@ def _epochs(corpus: Corpus, minutes: float, pace: Pace) -> float:
 
 def _batch_tokens(corpus: Corpus) -> Chosen:
     """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more."""
-    hundredth = max(corpus.pairs * max(tokens_of(corpus, kind_of(corpus))) / 100, 1)
+    hundredth = max(corpus.pairs * tokens_of(corpus, kind_of(corpus)) / 100, 1)
     return Chosen("training.batch_tokens", int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth))))))
 
 
@@ -191,14 +179,14 @@ def _schedule(corpus: Corpus, minutes: float, pace: Pace, budget: Chosen) -> lis
 
 
 def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
-    chosen = [Chosen("training.peak_rate", RATES[preset], f"usual for a width of {PRESETS[preset]['width']}")]
+    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
     if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
-        rate = min(0.0007, RATES[preset])
-        chosen = [Chosen("training.peak_rate", rate, "low: words follow rules")]
+        rate, why = min(0.0007, rate), "low: words follow rules"
+    chosen = [Chosen("training.peak_rate", rate, why)]
     if kind == "characters":
         why = "one answer is right, and rare cases count more so"
         chosen.append(Chosen("training.label_smoothing", 0.0, why))
-    if kind != "subwords" or corpus.target_words < SHORT:
+    if kind != "subwords" or corpus.words[1] < SHORT:
         chosen.append(Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"))
     if kind != "subwords":
         why = "with few tokens, hypotheses that end too early would fill a beam"
@@ -206,7 +194,13 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
     return chosen
 
 
-def _vocabulary(corpus: Corpus, kind: str, size: int) -> list[Chosen]:
+def _low_rate(width: int) -> Chosen:
+    usual = [RATES[name] for name, shape in PRESETS.items() if shape["width"] <= width] or [RATES["tiny"]]
+    return Chosen("training.peak_rate", usual[-1] / 5, "a fifth of what is usual: it keeps what it knows")
+
+
+def _vocabulary(corpus: Corpus, kind: str) -> list[Chosen]:
+    size = vocabulary_size(corpus, kind)
     if kind == "words":
         reason = f"a word is a token: the text has only {corpus.different_words:,} of them"
         return [Chosen("vocabulary.kind", "word", reason), Chosen("vocabulary.size", size)]

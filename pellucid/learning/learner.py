@@ -12,7 +12,7 @@ from pellucid.config.device import device_of
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError, is_out_of_memory
-from pellucid.learning.memory import model_memory, split_further
+from pellucid.learning.memory import split_further
 from pellucid.learning.step import Update
 from pellucid.learning.workers import Workers
 from pellucid.model import Transformer
@@ -70,8 +70,7 @@ class Learner:
             self._set_random(random)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
-            takes = model_memory(sum(each.numel() for each in self.model.parameters()), self.precision)
-            parts, losses = split_further(parts, parts[len(losses)], self.model.config.width, takes), []
+            parts, losses = split_further(parts, parts[len(losses)], self.model, self.precision), []
         split = len(parts) if len(parts) > len(batches) else 0
         smoothed, plain = (sum(kind) / tokens for kind in zip(*losses, strict=True))
         return self._update(step, done, smoothed, plain, tokens, split)

@@ -62,7 +62,7 @@ class Measuring:
         sentences = self.pairs[:: 1 + len(self.pairs) // SENTENCES]
         for some in (sentences[:1], sentences):  # the first one loads sacreBLEU and the kernels
             began = time.perf_counter()
-            validate(learner.model, vocabulary, config, [], some)
+            validate(learner.model, vocabulary, config, {"": ([], some)})
         return Pace(step, pairs, (time.perf_counter() - began) / len(sentences))
 
     def _learn_vocabulary(self, config: Config) -> Vocabulary:

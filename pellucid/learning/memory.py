@@ -8,8 +8,11 @@ import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
 
+from torch import nn
+
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, Setting
+from pellucid.model import Transformer
 
 TRIM_EVERY = 10  # steps between two calls of `trim_heap`; a call takes some milliseconds
 
@@ -18,31 +21,33 @@ class DoesNotFit(PellucidError):
     """A single pair is too large for the memory; the weights were not updated."""
 
 
-def model_memory(parameters: int, precision: str) -> str:
-    """Return what a model takes in training, such as "15 MB": in float32 weights, gradients and AdamW's two
+def model_memory(model: nn.Module, precision: str) -> str:
+    """Describe the memory that a model takes in training: in float32 weights, gradients and AdamW's two
     moments; in bf16 also the copy and its gradients."""
-    return f"{parameters * (20 if precision == 'bf16' else 16) / 1e6:,.0f} MB"
+    parameters = sum(each.numel() for each in model.parameters())
+    megabytes = parameters * (20 if precision == "bf16" else 16) / 1e6
+    return f"{megabytes:,.0f} MB with gradients and AdamW's moments"
 
 
-def split_further(parts: Sequence[Batch], failed: Batch, width: int, model: str) -> list[Batch]:
+def split_further(parts: Sequence[Batch], failed: Batch, model: Transformer, precision: str) -> list[Batch]:
     """Halve the part that failed, and all other parts that are at least as large; return all parts. Raise
-    DoesNotFit if the failed part is a single pair.
-
-    width, model: of the model, and its memory. A pair of fewer tokens than the width takes less than that.
-    """
+    DoesNotFit if the failed part is a single pair."""
     if len(failed.origins) == 1:
         source, target = int(failed.source_mask.sum()), int(failed.target_mask.sum())
-        if max(source, target) < width:
+        if max(source, target) < model.config.width:  # such a pair takes less memory than the model
             raise DoesNotFit(
-                f"out of memory: the model takes {model} with gradients and AdamW's moments, and not even "
+                f"out of memory: the model takes {model_memory(model, precision)}, and not even "
                 f"a pair of {source:,} source and {target:,} target tokens fits beside it. Free some memory, "
                 "or train a smaller model: lower [model] width, hidden or layers, or [vocabulary] size."
             )
         shorter = max(1, max(source, target) * 3 // 4)
         raise DoesNotFit(
-            f"out of memory: {failed.origins[0]} alone does not fit, with {source:,} source and {target:,} "
-            "target tokens. Free some memory, train a smaller model, or leave out such long pairs and resume "
-            f"with --resume --set data.max_length={shorter} --accept data.max_length"
+            f"out of memory: {{}} alone does not fit, with {source:,} source and {target:,} target tokens. "
+            "Free some memory, train a smaller model, or leave out such long pairs: resume with [data] "
+            f"max_length = {shorter}, {{}} and {{}}.",
+            failed.origins[0],
+            Setting("resume", True),
+            Setting("accept", ("data.max_length",)),
         )
     limit = _size(failed)
     return [half for part in parts for half in (halves(part) if _size(part) >= limit else [part])]

@@ -158,7 +158,7 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, int, Bat
         stop.answer = STEP
         log.open(out, run.position.step or -1)
         if run.position.step == 0:
-            if settings.start_from and run.validation_pairs:
+            if settings.start_from and run.validation:
                 start = {"step": 0, "epoch": 0, "seconds": 0.0}
                 log.measure(start | {"validation": validate_start(run).figures()})
             save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
@@ -207,7 +207,7 @@ def _is_done(run: Run) -> bool:
 
 def _validate_if_due(run: Run, step: Step) -> Step:
     """Validate if it is time. Return the step, with the validation if there was one."""
-    if not run.validation_pairs or not _is_due(run):
+    if not run.validation or not _is_due(run):
         return step
     began = time.perf_counter()
     validation, best = validate_and_keep(run)

@@ -85,7 +85,7 @@ def finish(run: Run) -> dict[str, Any] | None:
         model.load_state_dict(mean([state.tensors for state in states]))
         validation, _ = _validate(run, model, what)
         save_model(run, run.out / "averaged", model, validation, what)
-    elif run.position.best is None and run.validation_pairs:
+    elif run.position.best is None and run.validation:
         _validate(run, model, f"step {run.position.step}")
     elif run.position.best is None:
         save_model(run, run.out, model, None, f"step {run.position.step}")
@@ -126,8 +126,7 @@ def versions() -> dict[str, str]:
 def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool]:
     """Validate a model; if it is the best so far, save it in the run's folder. Return the validation, and
     whether it is the best."""
-    text = run.validation_batches, run.validation_pairs
-    validation = validate(model, run.vocabulary, run.config, *text, run.position.step, run.validation_corpora)
+    validation = validate(model, run.vocabulary, run.config, run.validation, run.position.step)
     best = [validation.score(run.config.training.validation_metric), validation.score("loss")]
     if run.position.best and best <= run.position.best:
         return validation, False

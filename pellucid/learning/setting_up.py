@@ -25,7 +25,7 @@ from pellucid.learning.memory import model_memory
 from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
-from pellucid.learning.validation import Parts, corpora_of, references_of, tokenizer_for
+from pellucid.learning.validation import Corpora, corpora_of, references_of, tokenizer_for
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
@@ -56,9 +56,7 @@ class Run:
     vocabulary: Vocabulary
     learner: Learner
     examples: list[Example]
-    validation_pairs: list[Pair]
-    validation_batches: list[Batch]
-    validation_corpora: Parts  # if there are several
+    validation: Corpora
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
     stop: StopRequest
@@ -109,7 +107,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     if saved:
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")
-    return Run(asked.out, config, vocabulary, learner, examples, *validation, data, report, stop, position)
+    return Run(asked.out, config, vocabulary, learner, examples, validation, data, report, stop, position)
 
 
 def prepare_torch(training: TrainingConfig) -> None:
@@ -156,34 +154,28 @@ def _read_state(
 
 
 def _report_size(config: Config, device: torch.device, report: Callable[[str], None]) -> None:
-    parameters = sum(each.numel() for each in without_weights(config.model).parameters())
-    precision = precision_for(config.training, device)
-    takes = f"{model_memory(parameters, precision)} with gradients and AdamW's moments"
-    size = f"{parameters:,} parameters, a vocabulary of {config.model.vocabulary:,}"
-    report(f"{size}, {precision} on {device}: {takes}")
+    model, precision = without_weights(config.model), precision_for(config.training, device)
+    size = f"{sum(each.numel() for each in model.parameters()):,} parameters"
+    words = f"a vocabulary of {config.model.vocabulary:,}"
+    report(f"{size}, {words}, {precision} on {device}: {model_memory(model, precision)}")
 
 
-def _validation(
-    config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
-) -> tuple[list[Pair], list[Batch], Parts]:
-    """Return the validation pairs, their batches, and which of both are of which corpus if there are several;
-    nothing if there is no validation text."""
+def _validation(config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text) -> Corpora:
+    """Return the batches and the pairs of each validation corpus; none if there is no validation text."""
     if not text.validation:
-        return [], [], {}
+        return {}
     examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
     report(f"validation data: {found}")
     if note := note_on_short(references_of(text.validation, config), tokenizer_for(config)):
         decides = config.training.validation_metric == "bleu"
         report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
     warn_if_identical("validation", found)
-    size, languages = config.training.batch_tokens, config.data.languages
-    special, found_batches, parts = (vocabulary.start_id, vocabulary.pad_id), list[Batch](), {}
-    kept = corpora_of([example.pair for example in examples], languages)
-    for name, places in corpora_of(text.validation, languages).items():
-        own, first = [examples[place] for place in kept.get(name, [])], len(found_batches)
-        found_batches += batches(own, 0, 0, size, *special)
-        parts[name] = slice(first, len(found_batches)), places
-    return text.validation, found_batches, parts if len(parts) > 1 else {}
+    special, encoded = (vocabulary.start_id, vocabulary.pad_id), {each.pair: each for each in examples}
+    corpora = {}
+    for name, pairs in corpora_of(text.validation, config.data.languages).items():
+        kept = [encoded[pair] for pair in pairs if pair in encoded]
+        corpora[name] = [*batches(kept, 0, 0, config.training.batch_tokens, *special)], pairs
+    return corpora
 
 
 def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]:

@@ -17,14 +17,11 @@ SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
 
 
 class Corpus(NamedTuple):
-    """Statistics of a corpus, from which settings are chosen. The numbers of words and characters on each
-    side are means per line; white space does not count."""
+    """Statistics of a corpus, from which settings are chosen. White space does not count as a character."""
 
     pairs: int
-    source_words: float
-    target_words: float
-    source_characters: float
-    target_characters: float
+    words: tuple[float, float]  # the mean of a source and of a target
+    characters: tuple[float, float]
     different_words: int
     different_characters: int
     letters: float  # their share of the characters
@@ -35,6 +32,7 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
     """Return the statistics of a corpus."""
     sources = Counter(word for pair in pairs for word in pair.source.split())
     targets = Counter(word for pair in pairs for word in pair.target.split())
+    lengths = [sum(len(word) * count for word, count in side.items()) for side in (sources, targets)]
     words, characters = sources + targets, Counter[str]()
     for word, count in words.items():
         for character in word:
@@ -42,15 +40,10 @@ def look_at(pairs: Sequence[Pair]) -> Corpus:
     # Merges of characters end at whole words, so each run of letters becomes a subword.
     runs = {run for word in words for run in re.findall(r"[^\W\d_]{2,16}", word)}
     letters = sum(count for character, count in characters.items() if character.isalpha())
-    in_sources, in_targets = (
-        sum(len(word) * count for word, count in side.items()) / len(pairs) for side in (sources, targets)
-    )
     return Corpus(
         pairs=len(pairs),
-        source_words=sources.total() / len(pairs),
-        target_words=targets.total() / len(pairs),
-        source_characters=in_sources,
-        target_characters=in_targets,
+        words=(sources.total() / len(pairs), targets.total() / len(pairs)),
+        characters=(lengths[0] / len(pairs), lengths[1] / len(pairs)),
         different_words=len(words),
         different_characters=len(characters),
         letters=letters / max(characters.total(), 1),
@@ -62,11 +55,11 @@ def kind_of(corpus: Corpus) -> str:
     """Return what a token should be: "words" if there are few different words and they are frequent,
     "characters" if lines are strings or numbers rather than sentences, else "subwords"."""
     few = corpus.different_words <= WORDS_AT_MOST
-    words = corpus.pairs * (corpus.source_words + corpus.target_words)
-    if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.source_words >= 2:
+    words = corpus.pairs * sum(corpus.words)
+    if few and words >= SEEN_AT_LEAST * corpus.different_words and corpus.words[0] >= 2:
         return "words"
-    short = max(corpus.source_characters, corpus.target_characters) <= 100
-    no_words = corpus.source_words < 1.5 or corpus.letters < 0.5
+    short = max(corpus.characters) <= 100
+    no_words = corpus.words[0] < 1.5 or corpus.letters < 0.5
     if corpus.different_characters <= CHARACTERS_AT_MOST and short and no_words:
         return "characters"
     return "subwords"
@@ -79,12 +72,10 @@ def vocabulary_size(corpus: Corpus, kind: str) -> int:
     return tokens[kind] + SPECIAL if kind in tokens else min(usual, corpus.subwords + SPECIAL)
 
 
-def tokens_of(corpus: Corpus, kind: str) -> tuple[float, float]:
-    """Return the mean number of tokens in a source and in a target; an estimate if tokens are subwords."""
-
-    def tokens(words: float, characters: float) -> float:
-        guess = max(1.3 * words, characters / 4)
-        return {"words": words, "characters": words + characters}.get(kind, guess) + 1
-
-    source = tokens(corpus.source_words, corpus.source_characters)
-    return source, tokens(corpus.target_words, corpus.target_characters)
+def tokens_of(corpus: Corpus, kind: str) -> float:
+    """Return the mean number of tokens on the side that has more; an estimate if tokens are subwords."""
+    tokens = (
+        {"words": words, "characters": words + characters}.get(kind, max(1.3 * words, characters / 4))
+        for words, characters in zip(corpus.words, corpus.characters, strict=True)
+    )
+    return max(tokens) + 1

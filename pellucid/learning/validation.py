@@ -1,78 +1,64 @@
 """Validation: the loss on pairs that are not used for training, and the quality of their translations."""
 
+import dataclasses
 import random
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import torch
 
 from pellucid.config.file_names import short_names
 from pellucid.config.schema import Config
 from pellucid.data.batch import Batch
-from pellucid.data.corpus import Pair, by_language, target_language
-from pellucid.learning.loss import loss_of
+from pellucid.data.corpus import Pair, target_language
+from pellucid.learning.loss import Loss, loss_of
 from pellucid.learning.step import Sample, Validation
 from pellucid.model import Transformer
 from pellucid.text.preparation import prepare, restore, stays_tokenised
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.decoding import evaluating
-from pellucid.translate.evaluate import Scores, evaluate
+from pellucid.translate.evaluate import evaluate
 from pellucid.translate.text_translator import TextTranslator
 
-Parts = Mapping[str, tuple[slice, Sequence[int]]]  # of the batches and of the pairs, by a corpus's name
+Corpora = Mapping[str, tuple[Sequence[Batch], Sequence[Pair]]]  # by name; a corpus has one target language
 
 
 def validate(
-    model: Transformer,
-    vocabulary: Vocabulary,
-    config: Config,
-    batches: Sequence[Batch],
-    pairs: Sequence[Pair],
-    step: int = 0,
-    corpora: Parts = MappingProxyType({}),
+    model: Transformer, vocabulary: Vocabulary, config: Config, corpora: Corpora, step: int = 0
 ) -> Validation:
-    """Compute the loss of `batches`, then translate the sources of `pairs` and score the translations: of
-    all, and of each corpus. The samples are the first two at step 0, and others at each later step."""
-    translations = [""] * len(pairs)
-    with evaluating(model):
-        losses, translator = losses_of(model, batches), TextTranslator(model, vocabulary, config)
-        for to, places in by_language(pairs, config.data.languages).items():
-            found = translator.translate([pairs[place].source for place in places], to=to)
-            for place, translation in zip(places, found, strict=True):
-                translations[place] = translation.text
-    references, order = references_of(pairs, config), list(range(len(pairs)))
+    """Compute the loss of each corpus's batches, then translate the sources of its pairs and score the
+    translations: of all together and, if there are several corpora, of each. The samples are the first two at
+    step 0, and others at each later step."""
+    parts: dict[str, tuple[list[Loss], list[Sample]]] = {}
+    with torch.no_grad(), evaluating(model):
+        translator = TextTranslator(model, vocabulary, config)
+        for name, (batches, pairs) in corpora.items():
+            losses = [loss_of(model, batch, smoothing=0.0) for batch in batches]
+            sources, to = [pair.source for pair in pairs], target_language(pairs[0], config.data.languages)
+            found = [translation.text for translation in translator.translate(sources, to=to)]
+            parts[name] = losses, [*map(Sample, sources, references_of(pairs, config), found)]
 
-    def judge(rows: slice, places: Sequence[int]) -> tuple[float, Scores]:
-        said, right = ([texts[place] for place in places] for texts in (translations, references))
-        return mean_loss(losses[rows]), evaluate(said, right, tokenize=tokenizer_for(config))
+    def judge(*some: tuple[list[Loss], list[Sample]]) -> Validation:
+        losses, samples = (
+            [each for part, _ in some for each in part],
+            [each for _, part in some for each in part],
+        )
+        mean = sum(float(each.plain) for each in losses) / max(sum(each.tokens for each in losses), 1)
+        said, right = [each.translation for each in samples], [each.reference for each in samples]
+        scores = evaluate(said, right, tokenize=tokenizer_for(config))
+        shown = random.Random(step).sample(samples, min(2, len(samples))) if step else samples[:2]
+        return Validation(mean, scores, tuple(shown))
 
-    count = min(2, len(pairs))
-    shown = random.Random(step).sample(order, count) if step else order[:count]
-    samples = [Sample(pairs[place].source, references[place], translations[place]) for place in shown]
-    each = {name: Validation(*judge(*part)) for name, part in corpora.items()}
-    return Validation(*judge(slice(None), order), tuple(samples), each)
+    each = {name: judge(part) for name, part in parts.items()} if len(parts) > 1 else {}
+    return dataclasses.replace(judge(*parts.values()), corpora=each)
 
 
-def corpora_of(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str, list[int]]:
-    """Return the places of each corpus's pairs by its name, such as "news.en" or, with languages, "news.en to
-    de"."""
-    names, places = short_names(pair.file for pair in pairs), dict[str, list[int]]()
-    for place, pair in enumerate(pairs):
+def corpora_of(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str, list[Pair]]:
+    """Return each corpus's pairs by its name, such as "news.en" or, with languages, "news.en to de"."""
+    names, corpora = short_names(pair.file for pair in pairs), dict[str, list[Pair]]()
+    for pair in pairs:
         to = target_language(pair, languages)
-        places.setdefault(names[pair.file] + (f" to {to}" if to else ""), []).append(place)
-    return places
-
-
-@torch.no_grad()
-def losses_of(model: Transformer, batches: Sequence[Batch]) -> list[tuple[float, int]]:
-    """Return the sum of -log p(token) over the real target tokens of each batch, and their number."""
-    losses = (loss_of(model, batch, smoothing=0.0) for batch in batches)
-    return [(float(loss.plain), loss.tokens) for loss in losses]
-
-
-def mean_loss(losses: Sequence[tuple[float, int]]) -> float:
-    """Return the mean of -log p(token) over the tokens of all batches."""
-    return sum(total for total, _ in losses) / max(sum(tokens for _, tokens in losses), 1)
+        corpora.setdefault(names[pair.file] + (f" to {to}" if to else ""), []).append(pair)
+    return corpora
 
 
 def references_of(pairs: Sequence[Pair], config: Config) -> list[str]:

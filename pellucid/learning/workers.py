@@ -22,7 +22,7 @@ from torch import Tensor
 
 from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
-from pellucid.errors import PellucidError, is_out_of_memory
+from pellucid.errors import PellucidError, Setting, is_out_of_memory
 from pellucid.learning.loss import add_gradient, loss_of
 from pellucid.learning.memory import TRIM_EVERY, trim_heap
 from pellucid.model import Transformer
@@ -118,8 +118,10 @@ class Workers:
         except (EOFError, ConnectionError):
             raise PellucidError(
                 "a worker process of the training has ended: something stopped it, perhaps because memory "
-                "was full. Resume from the last checkpoint with --resume; with "
-                "--set training.threads=1 --accept training.threads no worker process is needed."
+                "was full. Resume from the last checkpoint with {}; with [training] threads = 1 and {} no "
+                "worker process is needed.",
+                Setting("resume", True),
+                Setting("accept", ("training.threads",)),
             ) from None
 
 

@@ -12,8 +12,9 @@ from command import Command
 
 import pellucid as package
 from pellucid.errors import UsageError
-from pellucid.folder.checkpoint import newest_state
+from pellucid.folder.checkpoint import newest_state, newest_step
 from pellucid.folder.load import load_model
+from pellucid.learning import saving
 
 SETTINGS = {"training.checkpoint_every": 2, "training.keep_checkpoints": 3, "training.precision": "bf16"}
 
@@ -49,6 +50,16 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     figures = short_runs.validation(bleus[-1]).figures()
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
     assert last == {"step": 6, "average": [3, 6], "validation": figures, "kept": kept}
+    saved = newest_state(folder)
+    assert saved and saved.state["position"]["best"] == [max(bleus), -2.0]
+
+
+def test_an_end_that_is_cut_off_loses_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter([short_runs.validation()] * 2)  # of steps 3 and 6; that of the average does not end
+    monkeypatch.setattr(saving, "validate", lambda *_: next(found))
+    with pytest.raises((StopIteration, RuntimeError)):
+        package.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    assert newest_step(tmp_path / "run") == 6
 
 
 def test_a_resume_tells_the_average_once(tmp_path: Path) -> None:

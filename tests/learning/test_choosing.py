@@ -42,7 +42,7 @@ def sentences(count: int) -> list[tuple[str, str]]:
 
 def test_the_statistics_of_a_corpus() -> None:
     found = corpus([("ab c1", "d"), ("ab  é", "d e f")])
-    assert found == Corpus(2, 2.0, 2.0, 3.5, 2.0, 6, 8, 10 / 11, 9)
+    assert found == Corpus(2, (2.0, 2.0), (3.5, 2.0), 6, 8, 10 / 11, 9)
 
 
 class Machine:
@@ -57,7 +57,7 @@ class Machine:
         self.presets.append(said["model.preset"])
         parameters = {"tiny": 2e6, "small": 1e7, "base": 5e7, "big": 2e8}[said["model.preset"]]
         tokens = said["training.batch_tokens"]
-        longer = max(tokens_of(self.corpus, kind_of(self.corpus)))
+        longer = tokens_of(self.corpus, kind_of(self.corpus))
         return Pace(self.slow * tokens * (2e7 + parameters) / 2e11, tokens / longer, 0.01 * self.slow)
 
 
@@ -87,6 +87,7 @@ def test_the_text_decides_what_a_token_is(texts: list[tuple[str, str]], kind: st
     assert settings["vocabulary.size"] == size
     assert settings.get("training.validation_metric") == (None if kind == "subwords" else "exact")
     assert settings.get("translation.beam") == (None if kind == "subwords" else 1)
+    assert settings["training.peak_rate"] == (0.0007 if kind == "words" else 0.002)
     large = corpus(texts)._replace(pairs=300_000, subwords=10**6)
     assert kind != "subwords" or vocabulary_size(large, kind) == 8000
 

@@ -13,8 +13,8 @@ import pytest
 import short_runs
 import torch
 from command import Command
-from learners import batch, learner, learnt
-from torch import Tensor
+from learners import Line, batch, learner, learnt, model
+from torch import Tensor, nn
 
 import pellucid
 from pellucid.config.toml_file import to_toml
@@ -24,7 +24,7 @@ from pellucid.folder import checkpoint
 from pellucid.learning import workers
 from pellucid.learning.learner import Learner
 from pellucid.learning.loss import Loss, loss_of
-from pellucid.learning.memory import DoesNotFit, halves, model_memory
+from pellucid.learning.memory import DoesNotFit, halves, model_memory, split_further, split_message
 from pellucid.model import Dropout, Transformer
 
 ON_CPU = (
@@ -103,6 +103,22 @@ def test_what_was_tried_before_leaves_no_trace_not_even_in_dropout(room_for: Cal
     assert all(torch.equal(mine, theirs) for mine, theirs in zip(ends[0][0], ends[1][0], strict=True))
 
 
+def test_the_workers_forget_half_a_gradient_too(room_for: Callable[[int], None]) -> None:
+    taught, line = learner(), Line()
+    taught.workers._connections = [line]  # type: ignore[list-item]
+    room_for(2)
+    taught.learn([batch(4, 4, 4, 4, 4, 4)], 1)  # three rows for each process, and then two and one
+    assert [task for task, *_ in line.sent] == ["add", "collect", "add", "add", "collect"]
+
+
+def test_the_advice_is_of_one_batch_and_of_the_longer_side() -> None:
+    advice = split_message(5, [batch(3, 3), batch(3)], 4, 100)  # of 100 tokens each
+    assert advice.endswith(" --resume --set training.batch_tokens=50 --accept training.batch_tokens")
+    long = replace(batch(3), target_mask=torch.ones(1, 40, dtype=torch.bool))
+    with pytest.raises(DoesNotFit, match=r"max_length = 30, "):
+        split_further([long], long, model(), "fp32")
+
+
 def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Callable[[int], None]) -> None:
     config, said = short_runs.config(tmp_path / "data", WITHOUT_DROPOUT), list[str]()
     whole = list(pellucid.training(config, tmp_path / "whole"))
@@ -133,8 +149,13 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
         return loss_of(model, part, smoothing)
 
     monkeypatch.setattr(workers, "loss_of", limited)
-    with pytest.raises(DoesNotFit, match=r"source:\d+ alone does not fit, .* --set data.max_length=3 "):
+    with pytest.raises(DoesNotFit) as error:
         pellucid.train(config, tmp_path / "run")
+    assert re.sub(r":\d+ alone", ":1 alone", str(error.value)).endswith(
+        "source:1 alone does not fit, with 5 source and 5 target tokens. Free some memory, train a smaller "
+        "model, or leave out such long pairs: resume with [data] max_length = 3, resume = True and accept = "
+        "('data.max_length',)."
+    )
     saved = checkpoint.newest_state(tmp_path / "run")
     assert saved and saved.step == len(short_runs.metrics(tmp_path / "run")) > 0
     shorter = short_runs.config(tmp_path / "data", settings | {"data.max_length": 3})
@@ -152,7 +173,9 @@ def test_where_the_model_does_not_fit_no_pair_is_blamed(room_for: Callable[[int]
         "source and 4 target tokens fits beside it. Free some memory, or train a smaller model: lower "
         "[model] width, hidden or layers, or [vocabulary] size."
     )
-    assert (model_memory(10**8, "fp32"), model_memory(10**8, "bf16")) == ("1,600 MB", "2,000 MB")
+    large = nn.Linear(10**4, 10**4, bias=False, device="meta")
+    assert model_memory(large, "fp32") == "1,600 MB with gradients and AdamW's moments"
+    assert model_memory(large, "bf16").startswith("2,000 MB ")
 
 
 def out_of_memory(*_: Any, **__: Any) -> Any:

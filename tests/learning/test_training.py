@@ -176,7 +176,7 @@ def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
         pairs, _ = read_pairs(short_runs.config(tmp_path / "data").data.validation, config.data)
         examples, _ = encode_pairs(pairs, vocabulary, config.data)
         batches = [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)]
-        figures = validate(model, vocabulary, config, batches, pairs).figures()
+        figures = validate(model, vocabulary, config, {"": (batches, pairs)}).figures()
         told = manifest["provenance"]["scores"]["validation"]
         about = {name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")}
         assert figures == told | about
@@ -213,6 +213,9 @@ def test_what_is_said_beside_the_steps(tmp_path: Path) -> None:
     )
     rising = "the learning rate was still rising at the end: step 6 of 4,000 warm-up steps. "
     assert lines[-1].startswith(rising)
+    config = short_runs.config(tmp_path / "data", {"training.warmup_steps": 6})
+    list(pellucid.training(config, tmp_path / "warm", report=lines.append))
+    assert lines[-1].startswith("average of steps 3, 6: ")
 
 
 def test_the_rate_falls_to_0_in_the_last_steps(tmp_path: Path) -> None:
@@ -330,6 +333,7 @@ def test_ten_minutes_are_ten_minutes_on_any_machine(
     settings |= {"training.warmup_steps": 1, "training.validations": 12, "training.checkpoint_every": 10**6}
     steps = trained(tmp_path, settings)
     assert 600 <= steps[-1].seconds < 600 + step + sentences and spent[0] <= 60
+    assert load_model(tmp_path / "run" / "last").manifest["provenance"]["seconds"] >= 600
     assert fewest <= sum(each.validation is not None for each in steps) <= 12
     assert steps[-1].update.rate < 0.01 * (step + sentences) / 600 / 0.3
     gaps = [after - before for before, after in itertools.pairwise([*saved, clock[0]])]
@@ -429,9 +433,9 @@ def test_a_corpus_of_two_languages_is_two() -> None:
         Pair("a", "b", language, 1, f"/x/{file}") for language, file in ((0, "v.en"), (1, "v.en"), (0, "w"))
     ]
     assert corpora_of(pairs, [("en", "de"), ("en", "fr")]) == {
-        "v.en to de": [0], "v.en to fr": [1], "w to de": [2],
+        "v.en to de": pairs[:1], "v.en to fr": pairs[1:2], "w to de": pairs[2:],
     }  # fmt: skip
-    assert corpora_of(pairs, ()) == {"v.en": [0, 1], "w": [2]}
+    assert corpora_of(pairs, ()) == {"v.en": pairs[:2], "w": pairs[2:]}
 
 
 # A checkpoint of a run is a translator too

@@ -68,7 +68,8 @@ def validated(
     words = VocabularyConfig(size=200, kind="word", normalization="identity")
     config = Config(data, words, translation=TranslationConfig(beam=3))
     monkeypatch.setattr(validation, "TextTranslator", Perfect)
-    return validation.validate(taught, prepare_vocabulary(PAIRS, config), config, batches, PAIRS, step)
+    corpora = {"fr": (batches[:1], PAIRS[::2]), "en": (batches[1:], PAIRS[1::2])}
+    return validation.validate(taught, prepare_vocabulary(PAIRS, config), config, corpora, step)
 
 
 def test_the_loss_is_of_real_tokens_without_dropout(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import short_runs
 import torch
-from learners import batch, learner
+from learners import Line, batch, learner
 
 import pellucid
 from pellucid.errors import PellucidError
@@ -55,6 +55,16 @@ def test_the_update_of_shares_is_that_of_the_whole(
             torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=0)
 
 
+def test_each_worker_has_its_own_dropout_in_each_step_the_same_in_a_resume() -> None:
+    workers, lines, seeds = learner().workers, [Line(), Line()], []
+    workers._connections = lines  # type: ignore[assignment]
+    for step in (1, 2, 1):
+        workers.begin(step)
+        workers.add(batch(*LENGTHS), 20)
+        seeds.append([line.sent[-1][3] for line in lines])
+    assert seeds[0] == seeds[2] and len({*seeds[0], *seeds[1]}) == 4
+
+
 def test_a_resumed_run_with_workers_is_the_same_bit_for_bit(tmp_path: Path) -> None:
     settings = {"training.threads": 2, "training.precision": "fp32", "training.checkpoint_every": 2}
     config = short_runs.config(tmp_path / "data", settings)
@@ -68,10 +78,20 @@ def test_a_resumed_run_with_workers_is_the_same_bit_for_bit(tmp_path: Path) -> N
 
 def test_a_killed_worker_ends_the_run_with_a_remedy(divided: Callable[..., Learner]) -> None:
     taught = divided()
-    os.kill(taught.workers._processes[0].pid, signal.SIGKILL)
-    with pytest.raises(PellucidError, match=r"a worker process .* has ended: .* --resume"):
+    process = taught.workers._processes[0]
+    assert taught.workers.threads == 1  # of three, for three processes
+    assert os.getsid(process.pid) != os.getsid(0)  # Ctrl-C in a terminal reaches the training alone
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(PellucidError) as error:
         for step in (1, 2):
             taught.learn([batch(*LENGTHS)], step)
+    assert str(error.value) == (
+        "a worker process of the training has ended: something stopped it, perhaps because memory was full. "
+        "Resume from the last checkpoint with resume = True; with [training] threads = 1 and "
+        "accept = ('training.threads',) no worker process is needed."
+    )
+    taught.close()
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_workers_end_with_a_killed_training(tmp_path: Path) -> None:
