@@ -40,6 +40,8 @@ MASKED = np.where(LATER, -math.inf, SCALED)
 WEIGHTS = softmax(MASKED)
 CONTEXT = WEIGHTS @ V
 JOINED = np.concatenate(list(CONTEXT), axis=1)
+OTHER_SCORES, OTHER_VALUES = RANDOM.normal(size=(3, 2, 4)).round(2), RANDOM.normal(size=(3, 4, 2)).round(2)
+THREE_HEADS = {"scores": OTHER_SCORES, "values": OTHER_VALUES, "scale": None}
 PLAIN = X[:, :3] @ MEMORY[:3, :3].T / math.sqrt(3)  # the scaled scores of SQUARE, which has no mask
 
 SLIPS: list[tuple[dict[str, Any], str, Any, str]] = [
@@ -87,7 +89,8 @@ SLIPS: list[tuple[dict[str, Any], str, Any, str]] = [
     (SQUARE, "context", PLAIN @ WV[:3, :3], "scores times V, without softmax,"),
     (TWO_HEADS, "context", np.stack([np.tile(each.mean(0), (3, 1)) for each in V]),
      "the plain mean of V, without the weights,"),
-    (TWO_HEADS, "context", WEIGHTS @ V[::-1], "each head with the values of the next"),
+    (THREE_HEADS, "context", softmax(OTHER_SCORES) @ OTHER_VALUES[[1, 2, 0]],
+     "each head with the values of the next"),
     (TWO_HEADS, "concatenated", np.stack(list(CONTEXT), axis=-1).reshape(3, 4),
      "the columns of the heads taken in turn"),
     (TWO_HEADS, "concatenated", np.concatenate([CONTEXT[1], CONTEXT[0]], axis=1),

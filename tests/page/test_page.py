@@ -113,7 +113,8 @@ def test_text_that_means_harm_is_text(kind: str, tmp_path: Path) -> None:
 
 
 def test_what_no_page_can_hold_is_replaced(tmp_path: Path) -> None:
-    explanation = translator("unigram").explain("cats\x00 \ud800\x1b", to="es", target="los")
+    with pytest.warns(UserWarning, match="^sentence: the model does not know '�'"):
+        explanation = translator("unigram").explain("cats\x00 \ud800\x1b", to="es", target="los")
     html = html_of(explanation, tmp_path)
     assert "cats� ��" in html and "\x00" not in html and "\x1b" not in html
 

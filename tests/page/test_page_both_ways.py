@@ -109,7 +109,7 @@ def test_what_differs_by_more_than_a_thousandth_is_not_equal(
 ) -> None:
     found = """(difference) => {
       const run = {};
-      onceOfRun(run, "compared true", async () => ({ difference, where: "here" }));
+      madeOnceOf(run, "compared true", async () => ({ difference, where: "here" }));
       return equalityOf(run, true);
     }"""
     assert open_page().page.evaluate(found, difference).startswith(f"Step by step {told}")

@@ -43,23 +43,27 @@ export const choiceButton = ({ label, key, chosen, choose, says = null, reason =
     "aria-disabled": reason ? "true" : null,
   });
 
-/** A table with a caption, a heading, rows and a last row. A row is a list of cells, or a <tr>. */
+/** A table with a caption, the heads of its columns (null: an empty cell), rows and a last row. A row is a list of cells,
+ *  or a <tr>. */
 export const tableOf = (name, { caption = null, heading, rows, last = null }) =>
   element("table", { class: name }, [
     caption && element("caption", caption),
-    element("thead", tableRow(heading)),
+    element("thead", element("tr", heading.map(columnHead))),
     element("tbody", rows.map(tableRow)),
     last && element("tfoot", tableRow(last)),
   ]);
 
 const tableRow = (row) => (Array.isArray(row) ? element("tr", row) : row);
-export const columnHead = (...children) => element("th", { scope: "col" }, children);
+const columnHead = (title) => (title === null ? element("td") : element("th", { scope: "col" }, title));
 export const rowHead = (...children) => element("th", { scope: "row" }, children);
 
 /** A token or a sentence, kept from turning its neighbours round where it is written from the right. A special token
  *  has its meaning, and is itself the title. */
 export const words = (text, properties = {}) =>
   element("bdi", { title: meaningOf(text) && text, ...properties }, tokenName(text));
+
+/** Tokens one by one. */
+export const wordsOf = (texts) => texts.map((text) => words(text));
 
 /** A token inside a sentence, set apart from the words around it. */
 export const chip = (text) => words(text, { class: "chip" });
@@ -111,6 +115,8 @@ export const fill = async (place, making) => {
   redraw(place, children);
   return true;
 };
+
+export const isNarrow = matchMedia("(max-width: 40rem)"); // as the style has it
 
 export const found = (id) => document.getElementById(id);
 

@@ -41,11 +41,8 @@ export const bestPlaces = (numbers, count) =>
     .slice(0, count);
 
 /** All numbers of a panel, row by row. */
-export const numbersOf = (panel) => {
-  const numbers = new Float32Array(panel.rows * panel.columns);
-  for (let row = 0; row < panel.rows; row++) numbers.set(rowOfPanel(panel, row), row * panel.columns);
-  return numbers;
-};
+export const numbersOf = ({ rows, columns, at }) =>
+  new Float32Array(rows * columns).map((_, place) => at(Math.floor(place / columns), place % columns));
 
 /** The cell with the largest number, whatever its sign, of panels: {head (which panel), row, column, value}; of those
  *  that `isMeant(row, column)` allows. Null where there is none. */

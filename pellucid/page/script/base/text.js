@@ -9,4 +9,12 @@ export const madeOnce = (map, key, make) => {
   return map.get(key);
 };
 
+const keptOf = new WeakMap(); // an object -> what was made of it, by keys
+
+/** What is made once of an object, by a key; kept as long as the object is. */
+export const madeOnceOf = (owner, key, make) => {
+  const kept = madeOnce(keptOf, owner, () => new Map());
+  return madeOnce(kept, key, make);
+};
+
 export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);

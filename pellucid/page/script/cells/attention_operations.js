@@ -9,7 +9,7 @@ import { plainNumber, scaleOf } from "../matrices/scales.js";
 import { productStrips, softmaxStrips } from "./strips.js";
 import { inSum, productTerms, softmaxMaking, sumOfTerms } from "./terms.js";
 
-export const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
+const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
 
 /** The number of each operand at the cell's position; for an operand with one column, in the cell's row. */
 export const numbersHere = ({ of, row, column }) =>
@@ -22,7 +22,7 @@ export const notCarried = (name, { before = "", after = "" } = {}) => ({
 });
 
 /** A cell of x · W + b; if the page has no weights, its shapes and the reason. */
-export const linearCell = (cell) => {
+const linearCell = (cell) => {
   const { run, row, column, tensor, panel, labels, caption, product } = cell;
   if (!product) return sliceOfHead(cell);
   const [x] = cell.of;
@@ -67,7 +67,7 @@ const sliceOfHead = ({ name, head, row, column, panel, of }) => {
 };
 
 /** A product of two matrices: a score is a query times a key, a context the values' column times the row of weights. */
-export const productCell = (cell) => {
+const productCell = (cell) => {
   const { run, row, column, labels, caption, of } = cell;
   if (isSilenced(cell)) return silentCell("contexts");
   const isScore = caption.role === "w";
@@ -92,7 +92,7 @@ export const productCell = (cell) => {
   };
 };
 
-export const scaleCell = (cell) => {
+const scaleCell = (cell) => {
   const { run, path, panel } = cell;
   const [score] = numbersHere(cell);
   const { divisor, words } = divisorOfRun(run, path);
@@ -114,7 +114,7 @@ export const divisorOfRun = ({ config, switches }, path) => {
   return { divisor: Math.sqrt(width), words: `√${width}` };
 };
 
-export const maskCell = ({ path, panel, row, column, labels }) => {
+const maskCell = ({ path, panel, row, column, labels }) => {
   const value = panel.at(row, column);
   const [asks, asked] = [labels.rows[row], labels.columns[column]].map(quoted);
   const own = isDecoderSelf(path);
@@ -130,7 +130,7 @@ export const maskCell = ({ path, panel, row, column, labels }) => {
 };
 
 /** A share of a row of scores, or of the vocabulary's logits. */
-export const softmaxCell = (cell) => {
+const softmaxCell = (cell) => {
   const { row, column, labels, tensor } = cell;
   const [x] = cell.of;
   if (tensor.kept) return keptShareCell(cell);
@@ -171,9 +171,18 @@ const silentCell = (what) => ({
 });
 
 /** The concatenated heads: a column belongs to one head. */
-export const concatenateCell = ({ of: [context], row, column }) => {
+const concatenateCell = ({ of: [context], row, column }) => {
   const width = context.panel.columns;
   const [head, dimension] = [Math.floor(column / width), column % width];
   const total = panelOf(context.tensor, head).at(row, dimension);
   return { total, written: `context of head ${head}, dimension ${dimension}` };
+};
+
+export const ATTENTION_OPERATIONS = {
+  linear: linearCell,
+  product: productCell,
+  scale: scaleCell,
+  mask: maskCell,
+  softmax: softmaxCell,
+  concatenate: concatenateCell,
 };

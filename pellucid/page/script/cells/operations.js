@@ -1,19 +1,10 @@
 // The operations of the table of tensors (pellucid/reading/tensors.toml), each for one cell: of what it reads to how
 // the cell is made. making.js says what a cell is, and what comes of it.
 
-import { fourDecimals, rowOfPanel } from "../base/numbers.js";
+import { fourDecimals, rowOfPanel, sumOf } from "../base/numbers.js";
 import { quoted } from "../base/tokens.js";
 import { ACTIVATIONS, NORM_EPSILON, sinusoid } from "../model/model.js";
-import {
-  concatenateCell,
-  linearCell,
-  maskCell,
-  notCarried,
-  numbersHere,
-  productCell,
-  scaleCell,
-  softmaxCell,
-} from "./attention_operations.js";
+import { ATTENTION_OPERATIONS, notCarried, numbersHere } from "./attention_operations.js";
 import { inSum, sumOfTerms } from "./terms.js";
 
 export const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1 + exp(−x))" };
@@ -44,7 +35,7 @@ const meanCell = ({ of: [x], row, caption }) => {
   const { symbol, reading, by } = caption;
   const numbers = rowOfPanel(x.panel, row);
   const count = numbers.length;
-  const middle = numbers.reduce((sum, number) => sum + number, 0) / count;
+  const middle = sumOf(numbers) / count;
   const isMean = by === "mean";
   const terms = numbers.map((number, place) => ({
     label: String(place),
@@ -121,13 +112,8 @@ const sinusoidsCell = ({ row, column, panel }) => {
 };
 
 export const OPERATIONS = {
-  linear: linearCell,
-  product: productCell,
-  scale: scaleCell,
-  mask: maskCell,
+  ...ATTENTION_OPERATIONS,
   plus: plusCell,
-  softmax: softmaxCell,
-  concatenate: concatenateCell,
   same: sameCell,
   mean: meanCell,
   variance: meanCell,

@@ -1,7 +1,7 @@
 // What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
 // the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it}.
 
-import { element, withScripts, words } from "../base/elements.js";
+import { element, withScripts, words, wordsOf } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
 
@@ -31,10 +31,7 @@ export const softmaxStrips = (terms, scores, chosen) => {
 export const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];
-  const names = element(
-    "span.strip-cells.names",
-    labels.map((label) => words(label)),
-  );
+  const names = element("span.strip-cells.names", wordsOf(labels));
   return element("div.strips", { role: "group", "aria-label": "what it was made from" }, [
     labels.length > 0 &&
       labels.length <= 12 &&

@@ -9,11 +9,7 @@ export const cellPlace = (matrix, row, column) => {
   const left = [matrix.rowWord, matrix.rowWord ? " " : "", chip(matrix.rows[row])];
   if (matrix.asks) return [...left, " asks, ", chip(right), " is attended to"];
   if (matrix.panel.columns === 1 && !right) return left;
-  return [
-    ...left,
-    `, ${matrix.columnWord}${matrix.columnWord ? " " : ""}`,
-    matrix.columnWord ? words(right) : chip(right),
-  ];
+  return [...left, ...(matrix.columnWord ? [`, ${matrix.columnWord} `, words(right)] : [", ", chip(right)])];
 };
 
 /** The position and the number in plain text, to be read aloud. */

@@ -1,6 +1,6 @@
 // The twin of a matrix: a plain table with all digits, to be selected and copied, or printed.
 
-import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
+import { element, rowHead, tableOf, words, wordsOf } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
 /** A folded table, which is filled when it is opened. */
@@ -14,7 +14,7 @@ export const twinOfMatrix = (title, spec) => {
 const twinTable = (title, { panel, rows, columns, pick }) =>
   tableOf("twin-table", {
     caption: title,
-    heading: [element("td"), columns.map((label) => columnHead(words(label)))],
+    heading: [null, ...wordsOf(columns)],
     rows: rows.map((label, row) => [
       rowHead(words(label)),
       columns.map((_, column) =>

@@ -4,6 +4,7 @@
 // each head.
 
 import { Matrix } from "../base/matrix.js";
+import { sumOf } from "../base/numbers.js";
 import { GrowingPast, Mask } from "./cache.js";
 
 export class Transformer {
@@ -201,7 +202,7 @@ export const ACTIVATIONS = {
 export const softmaxOf = (numbers) => {
   const most = numbers.reduce((largest, x) => Math.max(largest, x), -Infinity);
   const powers = numbers.map((x) => (most === -Infinity ? 0 : Math.exp(x - most)));
-  const sum = powers.reduce((total, power) => total + power, 0);
+  const sum = sumOf(powers);
   return { most, powers, sum, shares: powers.map((power) => (sum === 0 ? 0 : power / sum)) };
 };
 
@@ -212,10 +213,7 @@ export const softmaxOfRows = (x) => {
 };
 
 /** The mean of each row, as one column. */
-const meanOfRows = (x) => {
-  const sum = (row) => x.row(row).reduce((total, value) => total + value, 0);
-  return new Matrix(x.rows, 1).map((_, row) => sum(row) / x.columns);
-};
+const meanOfRows = (x) => new Matrix(x.rows, 1).map((_, row) => sumOf(x.row(row)) / x.columns);
 
 /** PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(…): positions from 0 (section 3.5). */
 export const sinusoid = (position, column, width) => {

@@ -3,7 +3,7 @@
 
 import { axesOfMatrix, fourDecimals } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
-import { EXACT, cellByCell, sameSizes, slipThatGives } from "./slips.js";
+import { EXACT, cellByCell, isNear, sameSizes, slipThatGives } from "./slips.js";
 import { UsageError, eachHead, writtenNumber } from "./typed_matrix.js";
 import { numbersTyped, runStages, stageAxes, stageNames } from "./worked.js";
 
@@ -86,8 +86,7 @@ const verdictOf = (cell) => {
   return holds(cell, cell.step) ? "follows" : "wrong";
 };
 
-const holds = ({ number, half }, computed) =>
-  number === computed || (Number.isFinite(number) && Math.abs(number - computed) <= half + EXACT);
+const holds = ({ number, half }, computed) => isNear(number, computed, half);
 
 /** How many cells, of one stage or of all, have this verdict. */
 export const countOf = ({ cells }, verdict, name = null) =>

@@ -22,10 +22,9 @@ export const startOwnForm = (place, { carried = "", remember }) => {
   const exampleOf = ({ name }) => examples.find((each) => each.name === name);
   const own = { fields, verdict, results, file, back, remember, exampleOf, before: [] };
   part("clear").addEventListener("click", () => replaceForm(own, { start: textsOf(fields).start }));
-  back.addEventListener("click", () => goBack(own));
+  back.addEventListener("click", () => putForm(own, own.before.pop()));
   fields.addEventListener("input", ({ target }) => changed(own, target));
-  fillFields(fields, formFromAddress(carried) ?? exampleOf({ name: first }).form);
-  return workOut(own);
+  return putForm(own, formFromAddress(carried) ?? exampleOf({ name: first }).form);
 };
 
 /** Update after a change in the form. A start without the matrices that it needs gets those of an example. */
@@ -45,12 +44,11 @@ const changed = (own, { name, value }) => {
 /** Put other texts into the form; the earlier ones can be restored. */
 const replaceForm = (own, form) => {
   own.before.push(own.form);
-  fillFields(own.fields, form);
-  return workOut(own);
+  return putForm(own, form);
 };
 
-const goBack = (own) => {
-  fillFields(own.fields, own.before.pop());
+const putForm = (own, form) => {
+  fillFields(own.fields, form);
   return workOut(own);
 };
 

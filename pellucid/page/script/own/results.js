@@ -1,7 +1,7 @@
 // What comes of one's own matrices: the verdict in a sentence, the plates, and the claims cell by cell. A verdict is a
 // sign, a word and a colour.
 
-import { columnHead, element, redraw, rowHead, tableOf, words } from "../base/elements.js";
+import { element, redraw, rowHead, tableOf, words } from "../base/elements.js";
 import { numbered } from "../base/numbers.js";
 import { drawStages } from "../stages/stages.js";
 import { countOf, firstWrong, labelOf, shownNumber } from "./judge.js";
@@ -30,12 +30,9 @@ export const drawOwnResults = async (example, worked, report, results) => {
   const run = runOfWorked(worked, example?.name ?? "", report.shown);
   const place = element("div.own-plates");
   const wrong = report.cells.find(({ verdict }) => verdict === "wrong")?.name;
+  const claims = report.claims.map((claim) => claimArticle(example, report, claim));
   // First, because the size of matrices depends on the room in their place.
-  redraw(
-    results,
-    place,
-    report.claims.map((claim) => claimArticle(example, report, claim)),
-  );
+  redraw(results, place, claims);
   const first = "scores" in worked.stages ? null : Object.keys(worked.stages)[0];
   await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? first, row: null, column: null });
 };
@@ -84,7 +81,7 @@ const claimArticle = (example, report, { name, numbers, cells }) => {
 const claimTable = (report, name, { rows, columns }, cells) => {
   const labels = (side, count) => numbered(count).map((place) => words(labelOf(report, name, side, place)));
   const table = tableOf("verdicts", {
-    heading: [element("td"), labels("column", columns).map((label) => columnHead(label))],
+    heading: [null, ...labels("column", columns)],
     rows: labels("row", rows).map((label, row) => [
       rowHead(label),
       cells.slice(row * columns, (row + 1) * columns).map(claimCell),

@@ -37,11 +37,13 @@ const namesForSlips = ({ arrays, heads, divisor }, lines) => {
   return names;
 };
 
+/** Whether two numbers are equal within a slack; an infinite one equals only itself. */
+export const isNear = (one, other, slack) => one === other || Math.abs(one - other) <= slack + EXACT;
+
 /** Whether a formula gives every claimed cell, and enough of the cells are wrong. */
 const givesClaim = (formula, names, claim, right) => {
   const numbers = computeFormula(formula, names);
   if (!numbers || !sameSizes(numbers, claim.numbers)) return false;
-  const isNear = (one, other, slack) => one === other || Math.abs(one - other) <= slack + EXACT;
   const largest = Math.max(...claim.cells.map(({ half }) => half));
   const cells = claim.cells.map(({ number, half, head, row, column }) => {
     const [value, isKnown] = [numbers[head].at(row, column), !Number.isNaN(number)];

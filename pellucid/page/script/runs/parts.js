@@ -85,10 +85,7 @@ export const fullTitleOf = (block) => {
 export const sublayerAddedBy = (model, residual) => splitName(model.made_of[`${residual}.sum`][0][1]).path;
 
 /** The last layer's cross-attention, which summaries show; "" where there is none. */
-export const lastCrossOf = (run) =>
-  attentionsOf(run)
-    .filter((part) => part.endsWith(".cross_attention"))
-    .at(-1) ?? "";
+export const lastCrossOf = (run) => attentionsOf(run).findLast((part) => part.endsWith(".cross_attention")) ?? "";
 
 /** Where each target position looked, in rows of shares over the source: the mean of the last cross-attention's heads. */
 export const alignmentOf = async (run) => {

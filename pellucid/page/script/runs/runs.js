@@ -39,9 +39,6 @@ export const finishRun = (run) => {
   };
 };
 
-/** The run that a step belongs to: of all positions at once. */
-export const wholeOf = (run) => run.whole ?? run;
-
 /** The words along an axis: tokens for L and M, words for V, numbers for the others. */
 const labelsAlong = (run, { axes, shape, kept }, name, axis) => {
   const place = axes.indexOf(axis);

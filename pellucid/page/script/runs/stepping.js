@@ -1,27 +1,19 @@
 // The same tokens one step at a time, with a cache and without: what each step computes, and how it compares.
 
-import { apart, headsOfTensor, makeTensor, panelOf, panelsOf, rowOfPanel } from "../base/numbers.js";
-import { madeOnce } from "../base/text.js";
+import { apart, makeTensor, numbersOf, panelOf, panelsOf } from "../base/numbers.js";
+import { madeOnceOf } from "../base/text.js";
 import { GrowingPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
 import { computedRun, realTokens, recording } from "./computed.js";
-import { finishRun, wholeOf } from "./runs.js";
+import { finishRun } from "./runs.js";
 import { seeSwitched } from "./switches.js";
-
-const madeOfRuns = new WeakMap();
-
-/** What is computed once from a run. */
-const onceOfRun = (run, key, make) => {
-  const made = madeOnce(madeOfRuns, run, () => new Map());
-  return madeOnce(made, key, make);
-};
 
 /**
  * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row
  * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
  */
 export const stepsOfDecoding = (run, cached) =>
-  onceOfRun(run, `steps ${cached}`, () => {
+  madeOnceOf(run, `steps ${cached}`, () => {
     const { sourceIds, targetIds, sentence, switches, model } = run;
     const transformer = new Transformer(model.config, model.parameters, seeSwitched(model, switches));
     const mask = realTokens(sourceIds, sentence, switches);
@@ -38,7 +30,7 @@ export const stepsOfDecoding = (run, cached) =>
 
 /** Decoding step by step, compared with all positions at once: {difference, where}, the largest and in which tensor. */
 export const comparedInTime = (run, cached) =>
-  onceOfRun(run, `compared ${cached}`, async () => {
+  madeOnceOf(run, `compared ${cached}`, async () => {
     let most = { difference: 0, where: "" };
     for (const [step, tensors] of stepsOfDecoding(run, cached).entries()) {
       for (const [where, tensor] of tensors) {
@@ -52,34 +44,30 @@ export const comparedInTime = (run, cached) =>
 /** The largest difference of a step's rows, the last of which is new, from the same rows of the whole pass. */
 const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
-  for (let head = 0; head < headsOfTensor(part); head++) {
-    const [one, other] = [panelOf(part, head), panelOf(whole, head)];
+  panelsOf(part).forEach((one, head) => {
+    const other = panelOf(whole, head);
     const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // keys and values of the source are whole
-    for (let row = 0; row < one.rows; row++) {
-      for (let column = 0; column < one.columns; column++) {
-        const difference = apart(one.at(row, column), other.at(above + row, column)); // −∞ equals −∞; NaN equals nothing
-        most = Math.max(most, Number.isNaN(difference) ? Infinity : difference);
-      }
-    }
-  }
+    const at = (row, column) => apart(one.at(row, column), other.at(above + row, column)); // −∞ equals −∞; NaN nothing
+    for (const each of numbersOf({ ...one, at })) most = Math.max(most, Number.isNaN(each) ? Infinity : each);
+  });
   return most;
 };
 
 /** The run that is true at step t (from 1) where the mask is lifted: each row looks at other tokens the more there are.
  *  A row that was made with a cache never saw the later ones, with a mask or without; one that is made again does. */
 export const runOfStep = (run, t, cached) =>
-  run.switches.causal ? runUntil(run, t) : onceOfRun(run, `step ${t} ${cached}`, () => decodedUntil(run, t, cached));
+  run.switches.causal ? runUntil(run, t) : madeOnceOf(run, `step ${t} ${cached}`, () => decodedUntil(run, t, cached));
 
 const decodedUntil = (run, t, cached) => {
   const { model, name, unswitched, switches, sentence } = run;
   const made = cached
     ? runUntil(computedRun(model, sentence, { ...switches, causal: true }), t)
     : computedRun(model, { ...sentence, expected: sentence.expected.slice(0, t) }, switches);
-  return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t), whole: run };
+  return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t) };
 };
 
 /** A run as it is at step t: for the target, only rows and columns of words already said. */
-export const runUntil = (run, t) => (run.target.length <= t ? run : onceOfRun(run, `until ${t}`, () => cutAt(run, t)));
+export const runUntil = (run, t) => (run.target.length <= t ? run : madeOnceOf(run, `until ${t}`, () => cutAt(run, t)));
 
 const cutAt = (run, t) => {
   const isCutAxis = (name, axis) =>
@@ -96,15 +84,13 @@ const cutAt = (run, t) => {
     },
   };
   for (const list of ["target", "expected", "targetIds", "steps"]) cutRun[list] = run[list].slice(0, t);
-  return { ...finishRun(cutRun), whole: wholeOf(run) };
+  return finishRun(cutRun);
 };
 
 /** The first rows and columns of each head. */
 const cutTensor = (tensor, shape) => {
   const made = makeTensor(tensor.axes, shape);
   const { rows, columns } = panelOf(made);
-  panelsOf(tensor).forEach(({ at }, head) => {
-    for (let row = 0; row < rows; row++) made.data.set(rowOfPanel({ columns, at }, row), (head * rows + row) * columns);
-  });
+  panelsOf(tensor).forEach(({ at }, head) => made.data.set(numbersOf({ rows, columns, at }), head * rows * columns));
   return made;
 };

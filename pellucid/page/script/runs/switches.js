@@ -20,13 +20,13 @@ export const seeSwitched = (model, switches) => {
   return (path, name, axes, value) => {
     const full = `${path}.${name}`;
     kept.set(full, value);
+    const withZeros = (isMeantHead) =>
+      value.map((head, h) => (isMeantHead(h) ? new Matrix(head.rows, head.columns) : head));
     if (name === "mask" && !switches.causal && isDecoderSelf(path) && isMeant(switches, path)) {
-      return value.map((head, h) => (switches.head === null || switches.head === h ? zerosOf(head) : head));
+      return withZeros((head) => switches.head === null || switches.head === head);
     }
     if (name === "scaled_scores" && !switches.scale && isMeant(switches, path)) return kept.get(`${path}.scores`);
-    if (name === "context" && switches.silent[path]?.length) {
-      return value.map((head, h) => (switches.silent[path].includes(h) ? zerosOf(head) : head));
-    }
+    if (name === "context" && switches.silent[path]) return withZeros((head) => switches.silent[path].includes(head));
     if (name === "sum" && !switches.residual) {
       const sublayer = sublayerAddedBy(model, path);
       if (isMeant(switches, path) || isMeant(switches, sublayer)) return kept.get(`${sublayer}.output`);
@@ -34,8 +34,6 @@ export const seeSwitched = (model, switches) => {
     return value;
   };
 };
-
-const zerosOf = ({ rows, columns }) => new Matrix(rows, columns);
 
 /** Whether a switch that holds for one part (or for all parts) holds for this one. */
 export const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);

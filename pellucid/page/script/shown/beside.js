@@ -34,12 +34,11 @@ export const choiceOfRuns = () => {
     choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
   }));
   const sideBySide = () => compare(isBeside ? "" : "other", NO_SENTENCE);
-  const back = () => setState(NO_SENTENCE);
   return [
     element("span.label", isOwn ? "Your sentence, computed by:" : "Two explanations:"),
     runs.map(choiceButton),
     button("Side by side", sideBySide, { "data-key": "beside", pressed: isBeside }),
-    isOwn && button("Back to the two", back, { "data-key": "no-sentence" }),
+    isOwn && button("Back to the two", () => setState(NO_SENTENCE), { "data-key": "no-sentence" }),
   ];
 };
 

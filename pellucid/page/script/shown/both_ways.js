@@ -1,9 +1,9 @@
 // With a cache and without one: the same step decoded in both ways, next to each other. With a cache a step computes
 // one row and looks at the keys and values remembered; without, it computes all rows so far again.
 
-import { columnHead, element, rowHead, tableOf, words } from "../base/elements.js";
+import { element, rowHead, tableOf, words } from "../base/elements.js";
 import { fourDecimals, inExponents } from "../base/numbers.js";
-import { mostProbable, wholeOf } from "../runs/runs.js";
+import { mostProbable } from "../runs/runs.js";
 import { comparedInTime, stepsOfDecoding } from "../runs/stepping.js";
 import { state } from "../view/state.js";
 
@@ -27,7 +27,7 @@ export const waysSideBySide = async (run) => {
   const next = ["the most probable next", "the second", "the third"];
   const nextWords = next.map((says, place) => [says, best(cached[place]), best(again[place])]);
   const table = tableOf("both-ways", {
-    heading: [element("td"), columnHead("with a cache"), columnHead("without")],
+    heading: [null, "with a cache", "without"],
     rows: [...counts, ...nextWords].map(([says, ...ways]) => [rowHead(says), ways.map((way) => element("td", way))]),
   });
   const region = { tabindex: 0, role: "region", "aria-label": "rows, and the most probable words" };
@@ -40,7 +40,7 @@ export const waysSideBySide = async (run) => {
 
 /** The sentence that step by step and all at once give the same, with the largest difference of any number. */
 const equalityOf = async (run, cached) => {
-  const { difference, where } = await comparedInTime(wholeOf(run), cached);
+  const { difference, where } = await comparedInTime(run, cached);
   if (difference > 1e-3)
     return `Step by step differs from all at once, by up to ${difference.toFixed(2)} (${where}): a step cannot see later words.`;
   return `Step by step equals all at once: largest difference ${inExponents(difference)}.`;

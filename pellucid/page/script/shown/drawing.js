@@ -24,11 +24,7 @@ export const modelOf = async (run) => {
     drawn("svg.strands", { "aria-hidden": "true" }),
     element("div.stack.encoder", { role: "group", "aria-label": "encoder" }, [
       element("h2.stack-title", "Encoder ", element("small", "reads all words at once")),
-      tokenRow(
-        "source",
-        "source tokens",
-        run.source.map((text, at) => element("span.token", { "data-source": at }, tokenText(text))),
-      ),
+      tokenRow("source", "source tokens", run.source.map(sourceToken)),
       blocks(run, "encoder"),
     ]),
     memoryBand(run, memory),
@@ -95,6 +91,8 @@ const blockButton = (block, kind) => openingButton(block, `block ${kind}`, eleme
 /** A row of tokens, each above or below the line of its vector. */
 const tokenRow = (side, says, tokens) =>
   element("div.token-row", { class: side, role: "group", "aria-label": says }, tokens);
+
+const sourceToken = (text, place) => element("span.token", { "data-source": place }, tokenText(text));
 
 const targetToken = (text, place) =>
   element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));

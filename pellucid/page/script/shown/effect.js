@@ -93,13 +93,14 @@ const residualSentence = (where) =>
 
 /** The position that gives the two pad tokens most of its attention, among all that look at the source. */
 const paddingSentence = async (run, padding) => {
-  const given = ({ rows, columns, at }) => {
-    const lastTwo = (row) => at(row, columns - 1) + at(row, columns - 2);
-    return { rows, columns: 1, at: lastTwo };
-  };
+  const lastTwo = ({ rows, columns, at }) => ({
+    rows,
+    columns: 1,
+    at: (row) => at(row, columns - 1) + at(row, columns - 2),
+  });
   let most = { value: -1 };
   for (const part of attentionsOf(run).filter((each) => !isDecoderSelf(each))) {
-    const found = largestCell(panelsOf(await run.get(`${part}.weights`)).map(given));
+    const found = largestCell(panelsOf(await run.get(`${part}.weights`)).map(lastTwo));
     if (found.value > most.value) most = { ...found, part };
   }
   if (padding === "masked")

@@ -1,13 +1,13 @@
 // Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
 // comma and full stop for layers, space to play.
 
-import { found, keyed, say } from "../base/elements.js";
+import { found, isNarrow, keyed, say } from "../base/elements.js";
 import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
 import { CLOSED, setState, state } from "../view/state.js";
 import { playOrPause } from "../view/time.js";
 import { current } from "../view/view.js";
 import { foldDock } from "./panel.js";
-import { changeLayer, isSheet } from "./stage.js";
+import { changeLayer } from "./stage.js";
 
 addEventListener("keydown", (event) => {
   const bracket = "[]".includes(event.key); // which some keyboards have with Alt or AltGr alone
@@ -57,7 +57,7 @@ export const focusLevel = (left) => {
       ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
       : inStage('.stage-bar [aria-current="step"]');
   (place ?? inStage(".way [aria-current]"))?.focus({ preventScroll: true });
-  if (isSheet.matches) return (stage.scrollTop = 0); // the page behind it stays where it was
+  if (isNarrow.matches) return (stage.scrollTop = 0); // the page behind it stays where it was
   const top = state.block ? stage : found("drawing");
   const box = top.getBoundingClientRect();
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView();

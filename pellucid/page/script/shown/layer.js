@@ -24,16 +24,12 @@ export const layerView = async (run, layer) => {
   const at = Math.min(state.position, tokens.length - 1);
   const { most } = scaleOf("numbers", ...streams.flatMap(({ flows: before, added, next }) => [before, added, next]));
   const lit = { at, token: tokens[at], most };
+  const position = [`position ${at + 1}, `, words(lit.token)];
   const says = normFirst
     ? " through a norm, and adds its own (the residual connection)."
     : ", adds its own (the residual connection), and a norm follows.";
   return [
-    element(
-      "p.layer-says",
-      `Each part reads the stream of vectors${says} Lit up: position ${at + 1}, `,
-      words(lit.token),
-      ".",
-    ),
+    element("p.layer-says", `Each part reads the stream of vectors${says} Lit up: `, position, "."),
     element(
       "div.sublayers",
       { role: "group", "aria-label": `the parts of ${fullTitleOf(layer)}`, "--rows": tokens.length },

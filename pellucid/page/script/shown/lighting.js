@@ -105,13 +105,10 @@ const drawArcs = (position) => {
 /** Beside the decoder: what it has read so far, and the most probable next words. */
 const nextWords = (run, position) => {
   const { alternatives, expected } = run.steps[position];
+  const read = run.target.slice(0, position + 1).map((token) => [chip(token), " "]);
   return [
     element("h2.stack-title", "Next word"),
-    element(
-      "p.read",
-      "after ",
-      run.target.slice(0, position + 1).map((token) => [chip(token), " "]),
-    ),
+    element("p.read", "after ", read),
     element("ol.best", [
       alternatives.map(([token, probability]) =>
         element("li", { class: token === expected && "expected" }, [

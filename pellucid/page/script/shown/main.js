@@ -148,9 +148,8 @@ const openOrClose = async (name) => {
   const open = state.open === name ? "" : name;
   if (open === "tour") await goToStop(0);
   else await setState({ open, stop: null });
-  found(`${name}-place`)
-    .querySelector(name === "tour" ? ".primary" : "select")
-    ?.focus();
+  const first = name === "tour" ? ".primary" : "select";
+  found(`${name}-place`).querySelector(first)?.focus();
 };
 
 /** Show why something cannot be shown; "" removes the message. */

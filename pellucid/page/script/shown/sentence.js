@@ -1,18 +1,7 @@
 // The headline: a sentence and what it became, each word live; what is said of a translation that the reader gave; and,
 // below the drawing, each step in a table.
 
-import {
-  button,
-  chip,
-  columnHead,
-  drawn,
-  element,
-  found,
-  rowHead,
-  shareBar,
-  tableOf,
-  words,
-} from "../base/elements.js";
+import { button, chip, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
@@ -103,9 +92,7 @@ export const stepsTable = (run, before) => {
   const was = before ? ["before the switch"] : [];
   return tableOf("steps", {
     caption: `The losses add up to ${fourDecimals(total)}.`,
-    heading: ["step", "input", "expected", "probability", ...was, "loss", "most probable"].map((name) =>
-      columnHead(name),
-    ),
+    heading: ["step", "input", "expected", "probability", ...was, "loss", "most probable"],
     rows: run.steps.map((step, at) => stepRow(step, at, before)),
   });
 };

@@ -1,6 +1,6 @@
 // The stage: where a block of the model opens in place, with the way back.
 
-import { button, choiceOf, element, fill, found, keysOf } from "../base/elements.js";
+import { button, choiceOf, element, fill, found, isNarrow, keysOf } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
 import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
@@ -22,22 +22,20 @@ export const drawStage = async (run, beside, place) => {
   else if (state.block === block) await drawOpenPart(run, beside, plates);
 };
 
-export const isSheet = matchMedia("(max-width: 40rem)"); // as the style has it
-
 /** On a narrow screen the stage is a sheet over the page: the Tab key does not reach what is behind it, and what a
  *  switch changed is told in it. */
 export const holdBehind = (isOpen) => {
-  const isOver = isOpen && isSheet.matches;
+  const isOver = isOpen && isNarrow.matches;
   const [stage, effect] = [found("stage"), found("effect")];
   for (const behind of found("page").children) behind.inert = isOver && behind !== stage;
-  stage.setAttribute("role", isSheet.matches ? "dialog" : "region");
+  stage.setAttribute("role", isNarrow.matches ? "dialog" : "region");
   const [home, before] = isOver
     ? [stage, stage.querySelector(".stage-row")]
     : [document.querySelector(".masthead"), null];
   if (effect.parentElement !== home) home.insertBefore(effect, before);
 };
 
-isSheet.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
+isNarrow.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
 /** The path to the block, with a link to each level above it; and the chooser of the layer. */
 const wayTo = (run) => {

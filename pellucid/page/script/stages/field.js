@@ -1,17 +1,15 @@
 // The field of a stage: its operands and its result, as large as the window lets them be.
 
-import { element, found, keepFocus, withScripts } from "../base/elements.js";
+import { element, found, isNarrow, keepFocus, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
 import { lookAt, pinCell, showChoice } from "./choice.js";
 import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./equations.js";
 import { legendOfPlates, plateChip, plateFigure, symbolOf } from "./plate.js";
 
-const isNarrow = matchMedia("(max-width: 40rem)"); // the result comes first, its operands folded
-
 /** Whether two visible matrices are multiplied: then a row and a column meet in their cell. */
 const layoutOf = ({ items }) => {
-  if (isNarrow.matches) return "narrow";
+  if (isNarrow.matches) return "narrow"; // the result comes first, its operands folded
   const [, times, right] = items;
   const isProduct = times === TIMES && !right.isFolded && right.frames === COLUMN && right.panel.rows > 1;
   return isProduct && platesOf(items).length === 3 ? "product" : "row";

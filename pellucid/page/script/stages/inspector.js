@@ -1,6 +1,6 @@
 // The inspector: of one cell, how it was made. It stands where it is; hover or focus fills it, click or Enter pins.
 
-import { button, columnHead, element, redraw, rowHead, tableOf, withScripts, words } from "../base/elements.js";
+import { button, element, redraw, rowHead, tableOf, withScripts, words, wordsOf } from "../base/elements.js";
 import { allDigits, fourDecimals, numbersOf } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
 import { codeOfTensor } from "../runs/runs.js";
@@ -109,7 +109,7 @@ const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
     element("i.term-bar", { class: value < 0 && "below", "--share": (Math.abs(value) / most).toFixed(4) });
   const noBar = () => element("td.bar-cell");
   const table = tableOf(terms.some(({ value }) => value < 0) ? "terms" : "terms one-sided", {
-    heading: [[...headings, afterHeading].filter(Boolean).map((heading) => columnHead(words(heading))), noBar()],
+    heading: [...wordsOf([...headings, afterHeading].filter(Boolean)), null],
     rows: terms.map(({ label, numbers, value, after, chosen }) =>
       element("tr", { class: chosen && "chosen", "aria-current": chosen ? "true" : null }, [
         rowHead(words(label), chosen && element("span.unseen", " this one")),

@@ -145,6 +145,7 @@ const WORDS = 5; // of a vocabulary that a plate shows
 const wordsPlate = async (view, spec) => {
   const { name, tensor, kind } = spec;
   const chosen = view.run.target.map((_, row) => wordsOfRow(view.run, name, tensor, row));
+  const rankOf = (row, place) => chosen[row].findIndex((each) => each.place === place);
   const panel = { rows: chosen.length, columns: chosen[0].length, at: (row, column) => chosen[row][column].value };
   return {
     ...spec,
@@ -159,13 +160,7 @@ const wordsPlate = async (view, spec) => {
     columnWord: "word",
     rowSums: false,
     back: (row, column) => [row, chosen[row][column].place],
-    forth: (row, place) => [
-      row,
-      Math.max(
-        0,
-        chosen[row].findIndex((each) => each.place === place),
-      ),
-    ],
+    forth: (row, place) => [row, Math.max(0, rankOf(row, place))],
   };
 };
 

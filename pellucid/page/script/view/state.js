@@ -46,9 +46,6 @@ export const whenSet = (show) => {
   draw = show;
 };
 
-/** Draw the state again. */
-export const drawAgain = () => draw();
-
 /** Change what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
  *  `focus` the focus goes along to another level, and {left} says from which block it comes. */
 export const setState = (changes, focus = null) => {
@@ -118,7 +115,7 @@ export const stateOf = (hash) => {
   const oneOf = (key, values, otherwise = "") => (values.includes(asked.get(key)) ? asked.get(key) : otherwise);
   const name = asked.get("name");
   const run = page.runs[number("run", 0)] ?? page.runs[0];
-  const { missing, ...place } = placeOf(name, asked.get("in"), run);
+  const place = placeOf(name, asked.get("in"), run);
   const [, row = null, column = null] = (/^(\d+),(\d+)$/.exec(asked.get("cell")) ?? []).map(Number);
   const only = number("only");
   const switches = {
@@ -135,7 +132,6 @@ export const stateOf = (hash) => {
   return {
     ...FIRST_STATE,
     ...place,
-    fault: missing ? noSuchName(missing, run.names) : "",
     run: page.runs.indexOf(run),
     text: asked.get("text"),
     to: asked.get("to"),
@@ -156,20 +152,21 @@ export const stateOf = (hash) => {
 
 /** "part:0+2,other:1" as heads of each part. */
 const silentHeads = (text) => {
-  const parts = text.split(",").filter(Boolean);
+  const parts = text
+    .split(",")
+    .filter(Boolean)
+    .map((part) => part.split(":"));
   const heads = (said = "") => said.split(/[+ ]/).filter((head) => /^\d+$/.test(head));
-  return Object.fromEntries(
-    parts.map((part) => part.split(":")).map(([path, said]) => [path, heads(said).map(Number)]),
-  );
+  return Object.fromEntries(parts.map(([path, said]) => [path, heads(said).map(Number)]));
 };
 
-/** What a name of a run means: a tensor and its block, or a block. */
+/** What a name of a run means: a tensor and its block, or a block; or why it means nothing. */
 export const placeOf = (name, block = null, run = page.runs[state.run]) => {
   const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };
   if (run.names.includes(name)) return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
   if (blocks.includes(name)) return { block: name, tensor: null };
-  return { block: "", tensor: null, missing: name };
+  return { block: "", tensor: null, fault: noSuchName(name, run.names) };
 };
 
 /** Limit the state to what these runs have: an address may ask for a head, a cell or a step that does not exist. */
@@ -177,11 +174,9 @@ export const withinRuns = (asked, { whole, run, before, heads }) => {
   const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
   const { rows, columns } = place.tensor ? panelOf(run.shapes[place.tensor]) : { rows: 0, columns: 0 };
   const within = (number, count) => (number === null ? null : Math.max(0, Math.min(number, count - 1)));
-  const { missing, ...shown } = place;
   return {
     ...asked,
-    ...shown,
-    fault: missing ? noSuchName(missing, whole.names) : asked.fault,
+    ...place,
     position: within(asked.position, whole.target.length),
     head: within(asked.head, heads),
     row: place.tensor ? within(asked.row, rows) : null,

@@ -1,7 +1,7 @@
 // Time: all positions at once, as in training, or one step after another, as when it translates.
 
 import { button, element, say, words } from "../base/elements.js";
-import { drawAgain, setState, state } from "./state.js";
+import { setState, state } from "./state.js";
 import { current } from "./view.js";
 
 export let playing = null; // its timer
@@ -70,7 +70,7 @@ export const playOrPause = () => {
   if (playing) {
     clearInterval(playing);
     playing = null;
-    return drawAgain();
+    return setState({});
   }
   playing = setInterval(playOn, PLAY_EVERY);
   return setState({ mode: "step", position: state.mode === "training" || isAtEnd() ? 0 : state.position });

@@ -64,11 +64,8 @@ export const fitTyping = (model) => {
 const wordsKnown = (vocabulary, language) => {
   const known = wordsOfSide(vocabulary, "source", language).toSorted((one, other) => one.localeCompare(other));
   const heading = `${language ? `${languageName(language)}, ` : ""}${known.length} words: `;
-  return element(
-    "p",
-    element("b", heading),
-    known.map((word) => [words(word), " "]),
-  );
+  const listed = known.map((word) => [words(word), " "]);
+  return element("p", element("b", heading), listed);
 };
 
 const canRead = (model, { textContent: text, dataset: { from, to } }) => {
@@ -81,8 +78,7 @@ const canRead = (model, { textContent: text, dataset: { from, to } }) => {
 };
 
 /** The languages that a model translates into, as "English → Hindi"; hidden where there is one. */
-const fillChooser = (chooser, { languages = [] }, chosen) => {
-  const targets = [...new Set(languages.map(([, to]) => to))];
+const fillChooser = (chooser, { languages, targets }, chosen) => {
   const sources = (to) => languages.filter((each) => each[1] === to).map(([from]) => languageName(from));
   const option = (to) =>
     element("option", { value: to, selected: to === chosen }, `${sources(to).join(", ")} → ${languageName(to)}`);

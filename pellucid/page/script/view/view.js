@@ -1,6 +1,6 @@
 // The runs on the screen, as the state asks for them: with its switches, at its step.
 
-import { madeOnce } from "../base/text.js";
+import { madeOnceOf } from "../base/text.js";
 import { switchedRun } from "../runs/computed.js";
 import { runOfStep } from "../runs/stepping.js";
 import { state } from "./state.js";
@@ -17,10 +17,6 @@ export const runInTime = (run) =>
     ? runOfStep(run, state.position + 1, state.cached)
     : run;
 
-const switchedRuns = new WeakMap();
-
 /** The run with these switches, computed once. */
-export const runSwitched = (base, switches) => {
-  const known = madeOnce(switchedRuns, base, () => new Map());
-  return madeOnce(known, JSON.stringify(switches), () => switchedRun(base, switches));
-};
+export const runSwitched = (base, switches) =>
+  madeOnceOf(base, `switched ${JSON.stringify(switches)}`, () => switchedRun(base, switches));
