@@ -85,11 +85,18 @@ def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
         return read(path, limit | {"data.train": [files]} | settings), ""
     started = _started(arguments, settings)
     if not files:
-        return read(arguments.config, limit | settings, started and started.config), ""
+        return read(arguments.config, limit | settings, _config_of), ""
     from pellucid.learning.choosing import choose_settings
 
     minutes = MINUTES if arguments.minutes is None else arguments.minutes
     return choose_settings(files, minutes, settings, arguments.device, out, tell, started)
+
+
+def _config_of(folder: Path) -> Config:
+    """Return the configuration of another program's model."""
+    from pellucid.interop.importing import load_folder
+
+    return load_folder(folder).config
 
 
 def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded | None":

@@ -28,13 +28,15 @@ PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_fr
 
 
 def read(
-    path: str | Path, overrides: Mapping[str, Any] | None = None, started: Config | None = None
+    path: str | Path,
+    overrides: Mapping[str, Any] | None = None,
+    load: Callable[[Path], Config] | None = None,
 ) -> Config:
     """Read a configuration from a TOML file.
 
     overrides: settings that replace those of the file, such as {"training.steps": 500}. Relative paths in the
-    file start from the file's folder, those in `overrides` from the working folder. started: the
-    configuration of the model in training.start_from, if its folder has no config.toml.
+    file start from the file's folder, those in `overrides` from the working folder. load: a function that
+    returns the configuration of another program's model, for training.start_from.
     """
     path = Path(path)
     try:
@@ -45,7 +47,7 @@ def read(
     except (ValueError, RecursionError) as error:  # syntax, UTF-8, thousands of digits, lists in lists
         raise UsageError(f"{path}: this is not TOML: {error}.") from None
     override(table, overrides or {}, str(path))
-    _inherit(table, path.parent, started)
+    _inherit(table, path.parent, load)
     return from_table(table, where=str(path), folder=path.parent)
 
 
@@ -87,7 +89,7 @@ def _change_paths(config: Config, change: Callable[[str], str]) -> Config:
     return config
 
 
-def _inherit(table: dict[str, Any], folder: Path, started: Config | None = None) -> None:
+def _inherit(table: dict[str, Any], folder: Path, load: Callable[[Path], Config] | None = None) -> None:
     """If the training starts from a model, add the settings that are taken from there.
 
     A folder without a model is noticed later, when the model is loaded.
@@ -97,13 +99,11 @@ def _inherit(table: dict[str, Any], folder: Path, started: Config | None = None)
     if not isinstance(start, str):
         return
     try:
-        theirs = (
-            plain(to_table(started))
-            if started
-            else tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
-        )
+        theirs = tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
     except (OSError, ValueError):
-        return
+        if load is None or not (folder / start / "config.json").exists():
+            return
+        theirs = plain(to_table(load(folder / start)))
     for section, values in inherited(table, theirs).items():
         table.setdefault(section, {}).update(values)
 
