@@ -33,8 +33,8 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import read_pairs
 from pellucid.data.examples import Example, encode_pairs
 from pellucid.learning.learner import Learner, learning_rate
+from pellucid.learning.loss import loss_of
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
-from pellucid.learning.validation import losses_of, mean_loss
 from pellucid.model import Transformer, sinusoids
 from pellucid.text.vocabulary import Vocabulary
 
@@ -101,9 +101,11 @@ def ours(given: Material, seed: int) -> tuple[Learn, Judge]:
     def learn(batch: Batch, number: int) -> float:
         return learner.learn([batch], number).plain_loss
 
+    @torch.no_grad()
     def judge() -> float:
         learner.model.eval()
-        return mean_loss(losses_of(learner.model, given.validation))
+        losses = [loss_of(learner.model, batch, smoothing=0.0) for batch in given.validation]
+        return sum(float(each.plain) for each in losses) / sum(each.tokens for each in losses)
 
     return learn, judge
 

@@ -254,7 +254,7 @@ def test_two_explanations_stand_side_by_side(open_page: OpenPage, hindi: Explana
     opened.go(f"#{SELF}.values?beside=other")
     for explanation in (hindi, smaller):
         value = explanation.trace[f"{SELF}.values"].tensor[0, 0, 1, 0].item()
-        assert f"{value:z.4f}" in opened.text(f"[data-plate='{SELF}.values']")
+        assert f"{value:z.3f}" in opened.text(f"[data-plate='{SELF}.values']")
     assert "largest difference" in opened.text(f"[data-plate='{SELF}.values'] .largest-difference")
 
 
