@@ -178,7 +178,7 @@ class Walk:
 @pytest.mark.parametrize("actions", [30, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: f"{screen['width']}×{screen['height']}")
 def test_whatever_one_does(open_demo: OpenPage, screen: dict[str, Any], actions: int) -> None:
-    seed = random.SystemRandom().randrange(1_000_000)
+    seed = 7 if actions == 30 else random.SystemRandom().randrange(1_000_000)
     print(f"seed {seed}")
     opened = open_demo(**screen)
     walk, did = Walk(opened, seed, screen is PHONE), list[str]()
