@@ -115,7 +115,7 @@ def pairs_parts(report: PairsReport, width: int) -> list[Part]:
     """Show the mean score by place, where it changes, the suspicious pairs by kind, and the worst ones."""
     sampled = report.scored + len(report.kinds[EMPTY]) < report.pairs
     drawn = f" (drawn at random, seed {SEED})" if sampled else ""
-    said = "No place from which on the scores are others."
+    said = "The scores change at no line."
     if report.change:
         line, before, after = report.change
         said = (

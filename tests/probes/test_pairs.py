@@ -86,7 +86,7 @@ def test_the_change_is_found_wherever_it_is_and_chance_is_none() -> None:
 def test_little_text_and_pairs_that_are_alike(toy_model: Path, pairs: list[tuple[str, str]]) -> None:
     report = package.load(toy_model).check(pairs)
     assert report.change is None and report.parts[-1][1] <= len(pairs) and report.lines(80)
-    assert "No place from which on the scores are others." in report.lines(80)
+    assert "The scores change at no line." in report.lines(80)
 
 
 def test_copies_repetitions_and_empty_lines_are_counted(
