@@ -63,9 +63,8 @@ class Material:
     validation: list[Batch]
 
     def batches(self) -> Iterator[Batch]:
-        training, special = self.config.training, (self.vocabulary.start_id, self.vocabulary.pad_id)
         for epoch in range(1_000_000):
-            yield from batches(self.examples, 1, epoch, training.batch_tokens, *special)
+            yield from batches(self.examples, self.vocabulary, self.config.training.batch_tokens, 1, epoch)
 
 
 def material(data: Path, dropout: float, batch_tokens: int, precision: str) -> Material:
@@ -90,8 +89,7 @@ def material(data: Path, dropout: float, batch_tokens: int, precision: str) -> M
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, _ = encode_pairs(pairs, vocabulary, config.data)
     judged, _ = encode_pairs(read_pairs(config.data.validation, config.data)[0], vocabulary, config.data)
-    special = vocabulary.start_id, vocabulary.pad_id
-    return Material(config, vocabulary, examples, list(batches(judged, 0, 0, batch_tokens, *special)))
+    return Material(config, vocabulary, examples, list(batches(judged, vocabulary, batch_tokens, 0, 0)))
 
 
 def ours(given: Material, seed: int) -> tuple[Learn, Judge]:

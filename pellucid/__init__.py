@@ -21,9 +21,9 @@ if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it
     from pellucid.config.schema import VocabularyConfig as VocabularyConfig
     from pellucid.experiments import experiment as experiment
     from pellucid.explanation import Explanation as Explanation
-    from pellucid.learning.finished import average as average
     from pellucid.learning.run import train as train
     from pellucid.learning.run import training as training
+    from pellucid.learning.saving import average as average
     from pellucid.learning.step import Step as Step
     from pellucid.learning.step import Update as Update
     from pellucid.learning.step import Validation as Validation
@@ -56,8 +56,8 @@ _ROOMS = {
     "config.toml_file": "read_config",
     "experiments": "experiment",
     "explanation": "Explanation",
-    "learning.finished": "average",
     "learning.run": "train training",
+    "learning.saving": "average",
     "learning.step": "Step Update Validation",
     "model": "Transformer",
     "probes.leak": "find_leak",

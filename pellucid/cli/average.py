@@ -4,8 +4,7 @@ import argparse
 
 from pellucid.cli.lines import put, tell
 from pellucid.folder.manifest import read_manifest
-from pellucid.learning.finished import average
-from pellucid.learning.saving import what_is
+from pellucid.learning.saving import average, what_is
 from pellucid.translator import folder_of
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pellucid.cli.lines import tell
 from pellucid.errors import UsageError
-from pellucid.learning.finished import change_translation
+from pellucid.learning.saving import change_translation
 
 
 def run(arguments: argparse.Namespace) -> None:

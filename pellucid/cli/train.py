@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.lines import corpus_of, tell
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import read
+from pellucid.config.toml_file import check_accepted, read
 from pellucid.errors import UsageError
-from pellucid.learning.resume import check_accepted
 
 if TYPE_CHECKING:
     from pellucid.folder.load import Loaded
@@ -23,12 +22,14 @@ def run(arguments: argparse.Namespace) -> None:
     try."""
     # Before torch is imported: an error in the configuration shows at once.
     check_accepted(arguments.accept)
-    out = arguments.out or Path("runs") / _name(arguments)
-    config, chosen = _config(arguments, out)
+    files = _files(arguments)
+    name = Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
+    out = arguments.out or Path("runs") / name
+    config, chosen = _config(arguments, files, out)
     for line in chosen.splitlines():
         tell(line)
     from pellucid.folder.checkpoint import newest_step
-    from pellucid.folder.whole_file import writing
+    from pellucid.folder.whole_file import write_new
     from pellucid.interop.importing import load_folder
     from pellucid.learning.display import showing
     from pellucid.learning.run import rehearse, training
@@ -43,8 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
         with stop_on_signal(), showing(config) as show:
             for step in training(config, *asked, load=load_folder):
                 if chosen:
-                    with writing(out), open(out / CHOSEN, "x", encoding="utf-8") as file:
-                        file.write(chosen)
+                    write_new(out, {CHOSEN: chosen.encode()})
                     chosen = ""
                 show(step)
     except Interrupted as interrupted:
@@ -68,14 +68,9 @@ def _files(arguments: argparse.Namespace) -> list[str]:
     return [str(file) for file in corpus_of(arguments, "source", "target")]
 
 
-def _name(arguments: argparse.Namespace) -> str:
-    files = _files(arguments)
-    return Path(files[0]).name.lstrip(".").partition(".")[0] if files else Path(arguments.config).stem
-
-
-def _config(arguments: argparse.Namespace, out: Path) -> tuple[Config, str]:
+def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple[Config, str]:
     """Return the configuration, and the text for train.toml: "" unless this call chooses the settings."""
-    files, path, settings = _files(arguments), out / CHOSEN, dict(arguments.settings)
+    path, settings = out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
     if files and path.exists():
         if not arguments.resume:

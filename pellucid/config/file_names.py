@@ -1,13 +1,7 @@
 """Short names of files, without folders where possible."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
-
-
-def relative(path: str) -> str:
-    """Return the path of a file as seen from the working folder, if it lies in that folder."""
-    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:

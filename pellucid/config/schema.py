@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.config.settings import check, choice, number
+from pellucid.config.settings import ABOVE_0, check, choice, number
 from pellucid.errors import UsageError
 
 # Settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
@@ -144,7 +144,7 @@ class TrainingConfig:
     """Settings for training."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
-    minutes: float | None = number(None, 0.0, 1e7)  # training time after which to stop, even before `steps`
+    minutes: float | None = number(None, ABOVE_0, 1e7)  # after which to stop, even before `steps`
     batch_tokens: int = number(4096, 2, 100_000_000)  # of the longer side of a batch, padding included
     accumulate: int = number(1, 1, 100_000)  # batches a step
     seed: int = number(1, 0, 2**32 - 1)
@@ -176,11 +176,6 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        if self.minutes == 0:
-            raise UsageError(
-                "[training] minutes = 0: this trains nothing. Give the time to train, such as 30 minutes; "
-                "steps = 0 makes a model of the first weights."
-            )
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,21 @@
 """Declare settings with their limits, convert values to their types, and check them."""
 
+import math
 import os
+import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import field, fields
+from numbers import Integral, Real
 from typing import Any
 
 from pellucid.config.nearest import did_you_mean
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
+
+NUMBERS = {int: Integral, float: Real}  # NumPy's too
+ABOVE_0 = math.ulp(0.0)  # the smallest positive number
+KINDS = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
 
 
 def number(default: Any, low: float, high: float) -> Any:
@@ -36,17 +43,16 @@ def check(section: Any) -> None:
     for setting in fields(section):
         name, limits = f"[{title(type(section))}] {setting.name}", setting.metadata
         value = plain(getattr(section, setting.name))
-        value = convert(name, limits["read"](name, value) if "read" in limits else value, hints[setting.name])
-        object.__setattr__(section, setting.name, value)
-        for each in value if isinstance(value, tuple) else (value,):
-            check_value(name, each, limits)
+        value = limits["read"](name, value) if "read" in limits else value
+        object.__setattr__(section, setting.name, convert(name, value, hints[setting.name], limits))
 
 
-def convert(name: str, value: Any, kind: Any) -> Any:
-    """Convert a TOML value to the type of the setting; raise an error if that is not possible."""
+def convert(name: str, value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:
+    """Convert a value of TOML or Python to the type of a setting; raise an error if that is not possible, or
+    if it lies outside the limits that `number` and `choice` declare."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is types.UnionType:
-        return None if value is None else convert(name, value, arguments[0])
+        return None if value is None else convert(name, value, arguments[0], limits)
     if origin is tuple:
         value = [value] if kind == tuple[str, ...] and isinstance(value, str) else value
         if not isinstance(value, list):
@@ -54,22 +60,25 @@ def convert(name: str, value: Any, kind: Any) -> Any:
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(kinds) != len(value):
             raise UsageError(f"{name} = {value!r} must have {len(kinds)} entries.")
-        return tuple(convert(name, entry, each) for entry, each in zip(value, kinds, strict=True))
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        words = {int: "a whole number", float: "a number", str: "text in quotes", bool: "true or false"}
-        raise UsageError(f"{name} = {value!r} must be {words[kind]}.")
-    return value
-
-
-def check_value(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    """Check a value against the limits that `number` and `choice` declare."""
+        return tuple(convert(name, entry, each, limits) for entry, each in zip(value, kinds, strict=True))
     if "choices" in limits and value not in limits["choices"]:
         near = did_you_mean(value, limits["choices"])
         raise UsageError(f"{name} = {value!r} is not one of {', '.join(limits['choices'])}.{near}")
-    if "low" in limits and value is not None and not limits["low"] <= value <= limits["high"]:
-        raise UsageError(f"{name} = {value!r} must lie between {limits['low']} and {limits['high']}.")
+    low, high = limits.get("low", -math.inf), limits.get("high", math.inf)
+    is_right = isinstance(value, NUMBERS.get(kind, kind))
+    if kind in NUMBERS:
+        is_right = is_right and not isinstance(value, bool) and low <= value <= high
+    if not is_right:
+        raise UsageError(f"{{}} must be {KINDS[kind]}{_range(low, high)}.", Setting(name, value))
+    return kind(value)
+
+
+def _range(low: float, high: float) -> str:
+    if low == ABOVE_0:
+        return " above 0" + (f" and at most {high:.10g}" if high < sys.float_info.max else "")
+    if low == -math.inf:
+        return ""
+    return f", {low:g} or more" if high == math.inf else f" from {low:g} to {high:.10g}"
 
 
 def differences(ours: Any, theirs: Any, names: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 import os
 import tomllib
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import tomli_w
 from pellucid.config.file_names import short_names
 from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig, as_list
-from pellucid.config.settings import plain, title
+from pellucid.config.settings import convert, plain, title
 from pellucid.errors import UsageError
 
 # What a training takes from the model that it starts from; of [model] and [translation] all.
@@ -74,6 +74,16 @@ def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) ->
         table[section][key] = each_path(value, _from(Path())) if dotted in PATHS else value
 
 
+def check_accepted(accept: Sequence[str]) -> None:
+    """Raise an error unless each name is "data" or a setting, such as "training.peak_rate"."""
+    settings = {f"{section}.{key}" for section, values in vars(Config()).items() for key in vars(values)}
+    for name in accept:
+        if name not in settings | {"data"}:
+            raise UsageError(
+                f'accept: there is no setting "{name}". Give names such as training.steps, or the word data.'
+            )
+
+
 def each_path(value: Any, change: Callable[[str], str]) -> Any:
     """Apply a function to a path, or to each path of a (nested) list, and return the result."""
     if isinstance(value, list | tuple):
@@ -103,7 +113,7 @@ def _inherit(table: dict[str, Any], folder: Path, load: Callable[[Path], Config]
     except (OSError, ValueError):
         if load is None or not (folder / start / "config.json").exists():
             return
-        theirs = plain(to_table(load(folder / start)))
+        theirs = to_table(load(folder / start))
     for section, values in inherited(table, theirs).items():
         table.setdefault(section, {}).update(values)
 
@@ -138,10 +148,7 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
     tables = {name: dict(table.get(name, {})) for name in sections}
     preset = tables["model"].pop("preset", None)
     if preset is not None:
-        if preset not in PRESETS:
-            near = did_you_mean(preset, PRESETS)
-            known = ", ".join(PRESETS)
-            raise UsageError(f"{where}: [model] preset = {preset!r} is not one of {known}.{near}")
+        convert(f"{where}: [model] preset", preset, str, {"choices": tuple(PRESETS)})
         tables["model"] = PRESETS[preset] | tables["model"]
     if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
         tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
@@ -165,13 +172,13 @@ def without_folders(config: Config) -> Config:
 
 def to_table(config: Config) -> dict[str, Any]:
     """Return the configuration as nested dictionaries with types of TOML, without settings that are None."""
-    sections = asdict(config).items()
+    sections = plain(asdict(config)).items()
     return {name: {key: value for key, value in each.items() if value is not None} for name, each in sections}
 
 
 def to_toml(config: Config) -> str:
     """Return the complete configuration as TOML text; `read` returns an equal Config from it."""
-    return tomli_w.dumps(plain(to_table(config)))  # tomli_w writes lists, not tuples
+    return tomli_w.dumps(to_table(config))
 
 
 def _section(kind: type, table: dict[str, Any], where: str) -> Any:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pellucid.data.examples import Example
 from pellucid.errors import UsageError
+from pellucid.text.vocabulary import Vocabulary
 
 # Pairs are sorted by length within windows of this number of batches: less padding than in small windows, and
 # more chance than in a sorted corpus.
@@ -46,12 +47,12 @@ class Batch:
 
 
 def batches(
-    examples: Sequence[Example], seed: int, epoch: int, tokens: int, start: int, pad_id: int, first: int = 0
+    examples: Sequence[Example], vocabulary: Vocabulary, tokens: int, seed: int, epoch: int, first: int = 0
 ) -> Iterator[Batch]:
     """Yield the batches of an epoch. `first` is the number of the batch to begin with, after a resume."""
     lengths = [(len(example.source), len(example.target)) for example in examples]
     for rows in plan_batches(lengths, seed, epoch, tokens)[first:]:
-        yield make_batch([examples[row] for row in rows], start, pad_id)
+        yield make_batch([examples[row] for row in rows], vocabulary.start_id, vocabulary.pad_id)
 
 
 def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens: int) -> list[list[int]]:

@@ -3,14 +3,16 @@
 import functools
 import gzip
 import hashlib
+import os
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
+from pathlib import Path
 
-from pellucid.config.file_names import relative, short_names
+from pellucid.config.file_names import short_names
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError, UsageError
 
@@ -63,7 +65,7 @@ def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list
     """Read the pairs of all corpora in order, and clean them by the rules of [data]; raise an error if no
     pair is left."""
     several, found = len(data.languages) > 1, Counter[str]()
-    corpora = [[relative(file) for file in corpus] for corpus in corpora]  # for messages
+    corpora = [[_relative(file) for file in corpus] for corpus in corpora]  # for messages
     if corpora and several and len(data.languages) != len(corpora):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
@@ -266,8 +268,13 @@ def _table_rows(file: str) -> Iterator[Sequence[bytes]]:
         yield columns
 
 
+def _relative(path: str) -> str:
+    """Return the path of a file as seen from the working folder, if it lies in that folder."""
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
+
+
 def _unreadable(file: str, error: OSError) -> PellucidError:
-    file = relative(file)
+    file = _relative(file)
     if isinstance(error, FileNotFoundError):
         return PellucidError(
             f"{file}: no such file. Give the path of parallel text, as --source and --target or as [data] "

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.config.nearest import did_you_mean
-from pellucid.config.whole import is_whole
+from pellucid.config.settings import convert
 from pellucid.errors import UsageError
 from pellucid.experiments.result import Result
 from pellucid.show.columns import paragraph
@@ -95,9 +95,7 @@ def _check(setting: str, value: Any, default: Any) -> Any:
         several = value if isinstance(value, Iterable) else [value]
         return [_check(setting, each, default[0]) for each in several]
     if isinstance(default, int):
-        if not is_whole(value, 1):
-            raise UsageError(f"{setting} = {value!r:.60} must be a whole number, 1 or more.")
-        return int(value)
+        return convert(setting, value, int, {"low": 1})
     if not isinstance(value, str | None):
         raise UsageError(f'{setting} = {value!r:.60} must be text in quotes, such as {setting}="…".')
     return value

@@ -77,17 +77,15 @@ def corpus_of(
     vocabulary = prepare_vocabulary(train, config)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, judged = (encode_pairs(part, vocabulary, config.data)[0] for part in (train, validation))
-    special = vocabulary.start_id, vocabulary.pad_id
-    together = list(batches(judged, 0, 0, config.training.batch_tokens, *special))
+    together = list(batches(judged, vocabulary, config.training.batch_tokens, 0, 0))
     return Corpus(config, vocabulary, examples, together, held_out)
 
 
 def train(kind: type[Transformer], corpus: Corpus, steps: int) -> tuple[Transformer, list[float]]:
     """Train a model of this class; every class sees the same batches. Return the model, and the loss of each
     step."""
-    training, special = corpus.config.training, (corpus.vocabulary.start_id, corpus.vocabulary.pad_id)
-    size = training.batch_tokens
-    epochs = (batches(corpus.examples, training.seed, n, size, *special) for n in itertools.count())
+    training, given = corpus.config.training, (corpus.examples, corpus.vocabulary)
+    epochs = (batches(*given, training.batch_tokens, training.seed, epoch) for epoch in itertools.count())
     found = itertools.islice(itertools.chain.from_iterable(epochs), steps)
     with torch.random.fork_rng([]):  # the caller's random numbers stay as they are
         torch.manual_seed(training.seed)

@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 from pellucid.config.device import device_named
 from pellucid.config.schema import PRESETS, Config
-from pellucid.config.settings import plain
 from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
 from pellucid.data.corpus import read_pairs
 from pellucid.folder.load import Loaded
-from pellucid.learning.measuring import Measuring, Pace
+from pellucid.learning.measuring import Corpus, Pace, kind_of, look_at, measure, tokens_of, vocabulary_size
 from pellucid.learning.run import VALIDATING
-from pellucid.learning.statistics import Corpus, kind_of, look_at, tokens_of, vocabulary_size
 from pellucid.learning.text import data_of
 
 # A larger preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
@@ -52,25 +50,24 @@ def choose_settings(
     settings: settings that the user fixes, such as {"training.seed": 2}. started: the model that the training
     starts from, if there is one; its vocabulary, shape and so on are taken.
     """
-    fixed = [Chosen("data.train", [list(files)])]
-    fixed += [Chosen(name, value, "as the command says") for name, value in settings.items()]
+    text = Chosen("data.train", [list(files)])
+    limit = Chosen("training.minutes", float(minutes), "these end the training")
+    fixed = [text, limit, *(Chosen(name, value, "as the command says") for name, value in settings.items())]
     fixed += _inherited(fixed, started.config) if started else []
-    limit = Chosen("training.minutes", minutes)
-    checked = _config([limit, *fixed])
+    checked = _config(fixed)
     where = device_named(device)  # checked before the data are read
     pairs, _ = read_pairs(checked.data.train, data_of(checked))
     report("measuring how fast this machine trains on this text ...")
-    measuring = Measuring(pairs, where, started)
     chosen = choose(
         look_at(pairs),
         checked.training.minutes or minutes,
-        lambda some: measuring.pace(_config([limit, *some, *fixed])),
+        lambda some: measure(pairs, _config([*some, *fixed]), where, started),
         settings.get("model.preset"),
         started and started.config.model.width,
     )
     if checked.data.validation:
         chosen = [each for each in chosen if each.name != "data.held_out"]
-    chosen = [*{each.name: each for each in (fixed[0], *chosen, *fixed)}.values()]
+    chosen = [*{each.name: each for each in (text, limit, *chosen, *fixed)}.values()]
     config = _config(chosen)
     return config, _to_toml(chosen, config, out)
 
@@ -78,7 +75,7 @@ def choose_settings(
 def _inherited(fixed: Sequence[Chosen], theirs: Config) -> list[Chosen]:
     """Return the settings that are taken from the model to start from, without those that are defaults or
     follow from the vocabulary."""
-    taken, usual = inherited(_table(fixed), plain(to_table(theirs))), plain(to_table(Config()))
+    taken, usual = inherited(_table(fixed), to_table(theirs)), to_table(Config())
     return [
         Chosen(f"{section}.{name}", value, "as in the model to start from")
         for section, values in taken.items()
@@ -118,26 +115,26 @@ def choose(
     kind, budget = kind_of(corpus), _batch_tokens(corpus)
     text = _vocabulary(corpus, kind)
 
-    def measure(preset: str) -> Pace:
+    def trial(preset: str) -> Pace:
         return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0)])
 
     if width:
         pace, own = pace_of([budget]), [_low_rate(width)]
     else:
-        preset, pace = (preset, measure(preset)) if preset in PRESETS else _largest(corpus, minutes, measure)
+        preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, minutes, trial)
         own = [*text, *_model(corpus, kind, preset, _epochs(corpus, minutes, pace))]
         own += _learning(corpus, kind, preset)
     return [_held_out(corpus, minutes, pace), *_schedule(corpus, minutes, pace, budget), *own]
 
 
-def _largest(corpus: Corpus, minutes: float, measure: Callable[[str], Pace]) -> tuple[str, Pace]:
+def _largest(corpus: Corpus, minutes: float, trial: Callable[[str], Pace]) -> tuple[str, Pace]:
     """Return the largest preset that has enough pairs, and sees each of them often enough in the time; and
     its pace. Larger ones than one that is too slow are not measured."""
-    largest, pace = "tiny", measure("tiny")
+    largest, pace = "tiny", trial("tiny")
     for preset, pairs in PAIRS.items():
         if corpus.pairs < pairs or _epochs(corpus, minutes, pace) < LEAST_EPOCHS:
             break
-        larger = measure(preset)
+        larger = trial(preset)
         if _epochs(corpus, minutes, larger) < LEAST_EPOCHS:
             break
         largest, pace = preset, larger
@@ -169,7 +166,6 @@ def _schedule(corpus: Corpus, minutes: float, pace: Pace, budget: Chosen) -> lis
     few = " (little text)" if of_epoch < 100 else ""
     tenth = f"a tenth of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
     return [
-        Chosen("training.minutes", float(minutes), "these end the training"),
         Chosen("training.steps", 1_000_000_000, "no limit"),
         budget._replace(reason=f"an epoch has about {max(1, round(of_epoch)):,} steps{few}"),
         Chosen("training.warmup_steps", _round(steps / 10), tenth),
@@ -234,8 +230,7 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
 def _round(number: float) -> int:
     """Round to one significant digit, and to at least 10 (1747 gives 2000), so that an estimate looks like an
     estimate."""
-    unit = 10 ** max(1, math.floor(math.log10(max(number, 1))))
-    return max(10, round(number / unit) * unit)
+    return max(10, int(float(f"{number:.0e}")))
 
 
 def _table(chosen: Sequence[Chosen]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from statistics import fmean
 
@@ -25,15 +25,12 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-@contextmanager
-def showing(config: Config) -> Iterator[Callable[[Step], None]]:
-    """Show the progress of a training run on standard error until the block ends. Yield a function to call
-    with each step."""
+def showing(config: Config) -> AbstractContextManager[Callable[[Step], None]]:
+    """Show the progress of a training run on standard error until the block ends. The block gets a function
+    to call with each step."""
     if sys.stderr is not None and sys.stderr.isatty():
-        with showing_bar(config, Console(stderr=True)) as show:
-            yield show
-    else:
-        yield plain_lines(config, say)
+        return showing_bar(config, Console(stderr=True))
+    return nullcontext(plain_lines(config, say))
 
 
 def plain_lines(config: Config, say: Callable[[str], None]) -> Callable[[Step], None]:

@@ -55,7 +55,7 @@ class Learner:
         self.working.train()
         self.workers.begin(step)
         tokens = sum(batch.tokens for batch in batches)
-        random, parts, losses = self._random(), list(batches), list[tuple[float, float]]()
+        random, parts, losses = self.random(), list(batches), list[tuple[float, float]]()
         while len(losses) < len(parts):
             try:
                 losses.append(self.workers.add(parts[len(losses)], tokens))
@@ -67,7 +67,7 @@ class Learner:
             # may have been added, so all parts are computed again.
             self.working.zero_grad(set_to_none=True)
             self.workers.collect()
-            self._set_random(random)
+            self.set_random(random)
             if self.device.type == "cuda":
                 torch.cuda.empty_cache()
             parts, losses = split_further(parts, parts[len(losses)], self.model, self.precision), []
@@ -118,7 +118,7 @@ class Learner:
             for kind in ADAM_STATE:
                 if kind in self.optimizer.state[parameter]:
                     state[f"optimizer.{kind}.{name}"] = self.optimizer.state[parameter][kind]
-        return state | self._random()
+        return state | self.random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Load a state that `tensors` returned; raise an error if its model has another shape."""
@@ -133,16 +133,18 @@ class Learner:
             for kind in ADAM_STATE:
                 if (key := f"optimizer.{kind}.{name}") in state:
                     self.optimizer.state[parameter][kind] = state[key].to(self.device).clone()
-        self._set_random(state)
+        self.set_random(state)
         self.refresh()
 
-    def _random(self) -> dict[str, Tensor]:
+    def random(self) -> dict[str, Tensor]:
+        """Return the states of the random number generators, by name."""
         state = {"random.cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             state["random.cuda"] = torch.cuda.get_rng_state(self.device)
         return state
 
-    def _set_random(self, state: dict[str, Tensor]) -> None:
+    def set_random(self, state: dict[str, Tensor]) -> None:
+        """Set the random number generators to states that `random` returned."""
         torch.set_rng_state(state["random.cpu"])
         if self.device.type == "cuda" and "random.cuda" in state:
             torch.cuda.set_rng_state(state["random.cuda"], self.device)

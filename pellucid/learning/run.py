@@ -7,9 +7,11 @@ import math
 import signal
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import as_config
@@ -23,7 +25,7 @@ from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update, share_done
-from pellucid.learning.stop import END, STEP, Interrupted, StopRequest, own_process, stop_on_signal
+from pellucid.learning.stop import END, STEP, Interrupted, StopRequest, handle_ctrl_c, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
 
 VALIDATING = 0.1  # the largest share of the minutes that `validations` may take
@@ -80,8 +82,8 @@ def training(
     report: a function that receives messages about events other than steps, such as the reading of data.
     load: a function that loads the model in training.start_from.
 
-    Between two steps, the caller's own Ctrl-C handler, random number generators and number of threads are
-    restored.
+    Between two steps Ctrl-C is the caller's. The training draws from torch's random numbers, and sets its
+    own seed; what the caller draws between two steps changes nothing in it.
     """
     if not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
@@ -96,9 +98,8 @@ def rehearse(asked: Request) -> None:
     """Report what a training would do: its text, its size, its steps. Write nothing."""
     check_text(asked)
     refuse_taken(asked.out)
-    with own_process():
-        run, settings = set_up(asked, asked.report, StopRequest()), asked.config.training
-        steps = math.ceil(sum(1 for _ in run.batches(0, 0)) / settings.accumulate)
+    run, settings = set_up(asked, asked.report, StopRequest()), asked.config.training
+    steps = math.ceil(sum(1 for _ in run.batches(0, 0)) / settings.accumulate)
     end = f"{settings.steps:,} steps" + (f" or {settings.minutes:g} minutes" if settings.minutes else "")
     asked.report(f"an epoch has {steps:,} steps; the training ends after {end}. Nothing was written.")
 
@@ -106,8 +107,8 @@ def rehearse(asked: Request) -> None:
 def _steps(asked: Request) -> Generator[Step]:
     """Learn, log, validate and save until the run ends; yield each step. After a signal, save the state and
     raise Interrupted."""
-    settings = asked.config.training
-    with own_process() as give_back, _running(asked) as (run, batches, log):
+    settings, callers = asked.config.training, signal.getsignal(signal.SIGINT)
+    with _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
         began, oldest = saved - position.seconds, _checkpoint_minutes(settings)
         while not _is_done(run):
@@ -134,9 +135,10 @@ def _steps(asked: Request) -> Generator[Step]:
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
-            left = time.perf_counter()
-            with give_back():
-                yield step
+            left, random, ours = time.perf_counter(), run.learner.random(), handle_ctrl_c(callers)
+            yield step
+            callers = handle_ctrl_c(ours)
+            run.learner.set_random(random)
             began += time.perf_counter() - left  # what the caller does meanwhile is no training
             if stopping:
                 by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
@@ -149,7 +151,8 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, int, Bat
     """Set up a run, and yield it with its endless batches and its log. Finish the run if the block ends
     without an error."""
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
-    with claim(out), log.following(), stop_on_signal() as stop:
+    with claim(out), log.following(), stop_on_signal() as stop, ExitStack() as at_the_end:
+        at_the_end.callback(torch.set_num_threads, torch.get_num_threads())
         stop.run_folder = out
         run = set_up(asked, log.say, stop)
         batches = _endless_batches(run)

@@ -1,9 +1,11 @@
 """What a run saves: the state to resume from, the last model in last/, the best model in the run's folder,
-and the average of the last validated models in averaged/."""
+and the average of the last validated models in averaged/. And changes of saved models: the average of
+several, and other translation settings."""
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pellucid.config.toml_file import to_table, without_folders
+from pellucid.config.schema import Config, TranslationConfig
+from pellucid.config.settings import differences
+from pellucid.config.toml_file import from_table, to_table, without_folders
+from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.checkpoint import AVERAGING
+from pellucid.folder.checkpoint import AVERAGING, CONFIG
+from pellucid.folder.load import Loaded, load_config, load_model
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
-from pellucid.folder.whole_file import writing
+from pellucid.folder.whole_file import making, writing
+from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation
 from pellucid.learning.validation import validate
@@ -133,3 +140,65 @@ def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool
     save_model(run, run.out, model, validation, what)
     run.position.best = best
     return validation, True
+
+
+def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
+    """Average the weights of several models, and write the result to the new folder `out` (Vaswani et al.
+    2017, section 6.1); return the folder.
+
+    A checkpoint is RUN/checkpoints/step-N, RUN/averaging/checkpoints/step-N or a model folder. All must have
+    the same architecture and the same vocabulary.
+    """
+    out = Path(out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        only = "an average is written to a new folder only"
+        raise UsageError(
+            f"{out} already exists, and {only}. Name the new folder first, then the checkpoints."
+        )
+    loaded = [load_model(Path(folder), "cpu") for folder in checkpoints]
+    for folder, each in zip(checkpoints, loaded, strict=True):
+        if difference := _difference(each, loaded[0]):
+            raise UsageError(
+                f"{folder} cannot be averaged with {checkpoints[0]}: {difference}. "
+                "Average checkpoints of one run, or of runs that start from one model."
+            )
+    model, vocabulary, config, _ = loaded[0]
+    model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
+    names = [what_is(each.manifest) for each in loaded]
+    provenance = {
+        "what": f"average of {'; '.join(names)}",
+        "licence": config.data.licence,
+        "scores": {},
+        "versions": versions(),
+    }
+    with making(out):
+        checkpoint.save_model(out, model, vocabulary, config, provenance)
+    return out
+
+
+def _difference(one: Loaded, other: Loaded) -> str:
+    """Return why two models cannot be averaged, or "" if they can. Their dropout may differ."""
+    shape = [name for name in vars(one.config.model) if not name.endswith("dropout")]
+    if different := differences(one.config.model, other.config.model, shape):
+        return f"its model has another shape: {different}"
+    return "" if one.vocabulary.same_as(other.vocabulary) else "its vocabulary is different"
+
+
+def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config, Config]:
+    """Change settings such as {"translation.beam": 8} in a model folder; return the old and new
+    configuration."""
+    for name in changes:
+        if not name.startswith("translation."):
+            known = ", ".join(f"translation.{setting.name}" for setting in fields(TranslationConfig))
+            fixed = "cannot be changed, because it says how the model was made"
+            raise UsageError(f"{name} {fixed}. Choose one of {known}.")
+    with ExitStack() as stack:
+        for run in (folder, folder.absolute().parent):  # runs/x/last belongs to the run in runs/x
+            if (run / LOCK).exists():
+                stack.enter_context(locked(run))
+        before = load_config(folder)
+        table = to_table(before)
+        table["translation"] |= {name.partition(".")[2]: value for name, value in changes.items()}
+        after = from_table(table, where=str(folder / CONFIG))
+        checkpoint.save_config(folder, after)
+    return before, after

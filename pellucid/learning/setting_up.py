@@ -3,7 +3,7 @@ other."""
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 from pellucid.config.device import device_named
 from pellucid.config.schema import LEARNED_BY, Config, ModelConfig, TrainingConfig
 from pellucid.config.settings import differences
-from pellucid.config.toml_file import from_table, without_folders
+from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
@@ -22,7 +22,6 @@ from pellucid.folder import checkpoint
 from pellucid.folder.load import Loaded, load_model, without_weights
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.memory import model_memory
-from pellucid.learning.resume import check_accepted, refuse_changes
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
 from pellucid.learning.validation import Corpora, corpora_of, references_of, tokenizer_for
@@ -30,6 +29,10 @@ from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.evaluate import note_on_short
+
+# Settings that decide when a run stops and what it keeps, not what it learns.
+ENDING = ("steps", "minutes", "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "patience")
+Hashes = Mapping[str, str]  # the SHA-256 of each file
 
 
 @dataclass
@@ -71,8 +74,9 @@ class Run:
         if sampling:
             longest = min(self.config.data.max_length, training.batch_tokens)
             examples = sample_examples(examples, self.vocabulary, sampling, longest, training.seed, epoch)
-        special = self.vocabulary.start_id, self.vocabulary.pad_id
-        yield from batches(examples, training.seed, epoch, training.batch_tokens, *special, first=start)
+        yield from batches(
+            examples, self.vocabulary, training.batch_tokens, training.seed, epoch, first=start
+        )
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
@@ -153,6 +157,46 @@ def _read_state(
     return saved, data
 
 
+def refuse_changes(
+    config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
+) -> None:
+    """Raise an error that lists all settings and data that differ from the saved run and are not in `accept`.
+    Settings that only decide when a run stops and what it keeps may always differ.
+
+    The order and the content of the files count; their folders do not.
+    """
+    free = {*accept, *(f"training.{name}" for name in ENDING)}
+    free |= {"data.train", "data.validation"} if "data" in accept else set()
+    before, now = _comparable(saved), _comparable(config)
+    lines = [
+        f"  {name}: {before.get(name)!r} -> {now.get(name)!r}"
+        for name in sorted({*before, *now} - free)
+        if before.get(name) != now.get(name)
+    ]
+    for name in sorted({*saved_data, *data}) if "data" not in accept else ():
+        if saved_data.get(name) != data.get(name):
+            old, new = (hashes.get(name, "absent")[:12] for hashes in (saved_data, data))
+            lines.append(f"  data {name}: SHA-256 {old} -> {new}")
+    if lines:
+        raise UsageError(
+            "this run was started with other settings or data, so it cannot continue bit for bit:\n"
+            + "\n".join(lines)
+            + "\nRestore them, start a new run with another --out, or accept them: "
+            "--accept section.key (or --accept data)."
+        )
+
+
+def _comparable(config: Config) -> dict[str, Any]:
+    """Return the settings by name, such as "training.seed". Leave out settings of the model that follow from
+    the vocabulary, such as its size."""
+    return {
+        f"{section}.{key}": value
+        for section, values in to_table(without_folders(config)).items()
+        for key, value in values.items()
+        if section != "model" or not key.endswith(("_id", "vocabulary"))
+    }
+
+
 def _report_size(config: Config, device: torch.device, report: Callable[[str], None]) -> None:
     model, precision = without_weights(config.model), precision_for(config.training, device)
     size = f"{sum(each.numel() for each in model.parameters()):,} parameters"
@@ -170,11 +214,10 @@ def _validation(config: Config, vocabulary: Vocabulary, report: Callable[[str], 
         decides = config.training.validation_metric == "bleu"
         report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
     warn_if_identical("validation", found)
-    special, encoded = (vocabulary.start_id, vocabulary.pad_id), {each.pair: each for each in examples}
-    corpora = {}
+    encoded, corpora = {each.pair: each for each in examples}, {}
     for name, pairs in corpora_of(text.validation, config.data.languages).items():
         kept = [encoded[pair] for pair in pairs if pair in encoded]
-        corpora[name] = [*batches(kept, 0, 0, config.training.batch_tokens, *special)], pairs
+        corpora[name] = [*batches(kept, vocabulary, config.training.batch_tokens, 0, 0)], pairs
     return corpora
 
 
@@ -187,15 +230,16 @@ def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]
     ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
     same_languages = sorted(config.data.languages) == sorted(theirs.data.languages)
     text = ["preparation"] if same_languages else ["languages", "preparation"]
-    another_text = differences(config.data, theirs.data, text)
-    different, wrong = differences(config.model, theirs.model, shape), "has another shape"
-    if not different:
-        different = another_text or differences(ours, other, learned_by)
-        wrong = "was made with other settings of text"
-    if different:
-        remedy = "Leave these out: they are then taken from there; or give them the same values."
-        folder = config.training.start_from
-        raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
+    another_text = differences(config.data, theirs.data, text) or differences(ours, other, learned_by)
+    reasons = {
+        "has another shape": differences(config.model, theirs.model, shape),
+        "was made with other settings of text": another_text,
+    }
+    for wrong, different in reasons.items():
+        if different:
+            remedy = "Leave these out: they are then taken from there; or give them the same values."
+            folder = config.training.start_from
+            raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
     vocabulary = dataclasses.replace(loaded.vocabulary, languages=config.data.languages)
     model = Transformer(fit_sizes(config, vocabulary))
     model.load_state_dict(loaded.model.state_dict())

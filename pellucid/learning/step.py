@@ -82,8 +82,5 @@ class Step:
 def share_done(training: TrainingConfig, step: int, seconds: float) -> float:
     """Return the fraction of a training run that is done (0 to 1), by steps or by time, whichever is
     larger."""
-    limits = (
-        (step, training.steps),
-        (seconds, math.inf if training.minutes is None else 60 * training.minutes),
-    )
+    limits = (step, training.steps), (seconds, 60 * (training.minutes or math.inf))
     return max(1.0 if so_far >= limit else so_far / limit for so_far, limit in limits)

@@ -4,19 +4,16 @@ once. Before the first step there is nothing to save, so the first signal ends i
 When a terminal closes, SIGHUP often comes twice, from the system and from the shell; so after the first step
 has begun, SIGHUP never ends a run at once. Under nohup, SIGHUP stays ignored.
 
-Between two steps, the caller's own Ctrl-C handler and other global state are restored (`own_process`).
+Between two steps, Ctrl-C is the caller's (`handle_ctrl_c`).
 """
 
 import os
 import signal
 import threading
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_step
@@ -93,48 +90,8 @@ def stop_on_signal() -> Iterator[StopRequest]:
             signal.signal(number, handler)
 
 
-@contextmanager
-def own_process() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Restore the caller's global state when the block ends: the Ctrl-C handler, the function that shows
-    warnings, the random number generators and the number of threads. Yield a function that returns a context
-    manager, in whose block the caller's state is restored temporarily."""
-    others = _once()
-
-    def exchange() -> None:
-        nonlocal others
-        now = _once()
-        _restore(*others)
-        others = now
-
-    @contextmanager
-    def give_back() -> Iterator[None]:
-        exchange()
-        try:
-            yield
-        finally:
-            exchange()
-
-    try:
-        yield give_back
-    finally:
-        exchange()
-
-
-def _once() -> tuple[Any, ...]:
-    """Return the global state that `_restore` sets. The handler of SIGINT is None outside the main thread,
-    because only the main thread may change it."""
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) if main else None
-    cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    return handler, warnings.showwarning, torch.get_rng_state(), cuda, torch.get_num_threads()
-
-
-def _restore(handler: Any, show_warning: Any, random: Any, random_cuda: Any, threads: int) -> None:
-    if handler is not None:
-        signal.signal(signal.SIGINT, handler)
-    warnings.showwarning = show_warning
-    torch.set_rng_state(random)
-    if random_cuda:
-        torch.cuda.set_rng_state_all(random_cuda)
-    if torch.get_num_threads() != threads:
-        torch.set_num_threads(threads)
+def handle_ctrl_c(handler: Any) -> Any:
+    """Set the handler of Ctrl-C and return the one before. Do nothing outside the main thread, which alone
+    may do this, or if the handler is not Python's: then both are None."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return signal.signal(signal.SIGINT, handler) if is_main and handler is not None else None

@@ -3,6 +3,7 @@
 import dataclasses
 import random
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import torch
 
@@ -37,19 +38,16 @@ def validate(
             found = [translation.text for translation in translator.translate(sources, to=to)]
             parts[name] = losses, [*map(Sample, sources, references_of(pairs, config), found)]
 
-    def judge(*some: tuple[list[Loss], list[Sample]]) -> Validation:
-        losses, samples = (
-            [each for part, _ in some for each in part],
-            [each for _, part in some for each in part],
-        )
+    def judge(losses: list[Loss], samples: list[Sample]) -> Validation:
         mean = sum(float(each.plain) for each in losses) / max(sum(each.tokens for each in losses), 1)
         said, right = [each.translation for each in samples], [each.reference for each in samples]
         scores = evaluate(said, right, tokenize=tokenizer_for(config))
         shown = random.Random(step).sample(samples, min(2, len(samples))) if step else samples[:2]
         return Validation(mean, scores, tuple(shown))
 
-    each = {name: judge(part) for name, part in parts.items()} if len(parts) > 1 else {}
-    return dataclasses.replace(judge(*parts.values()), corpora=each)
+    each = {name: judge(*part) for name, part in parts.items()} if len(parts) > 1 else {}
+    losses, samples = (list(chain.from_iterable(kind)) for kind in zip(*parts.values(), strict=True))
+    return dataclasses.replace(judge(losses, samples), corpora=each)
 
 
 def corpora_of(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> dict[str, list[Pair]]:

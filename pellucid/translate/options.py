@@ -3,17 +3,16 @@
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import Any, TypedDict, get_args
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict
 
 from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
-from pellucid.config.settings import number
+from pellucid.config.settings import ABOVE_0, convert, number
 from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
 LIMITS = {setting.name: setting.metadata for setting in fields(TranslationConfig)}
-ABOVE_0 = math.ulp(0.0)  # the smallest positive number
 
 
 class TranslationOptions(TypedDict, total=False):
@@ -94,7 +93,7 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise UsageError(f"there is no option {name!r}.{did_you_mean(name, known)}")
         if name in OPTIONS:
-            _check(OPTIONS[name], value)
+            convert(name, value, OPTIONS[name].type, OPTIONS[name].metadata)
     for name, unused in dict(temperature=1.0, top_k=None, top_p=None, seed=0).items():
         if values.get(name, unused) != unused and not values.get("sample"):
             needed = Setting("sample", True)
@@ -104,21 +103,3 @@ def check_values(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 OPTIONS = {option.name: option for option in fields(Options)}
-
-
-def _check(option: Field[Any], value: Any) -> None:
-    """Raise an error unless the value of an option is of the right type, and a number within its limits."""
-    if option.type is bool:
-        if not isinstance(value, bool):
-            raise UsageError("{} must be True or False.", Setting(option.name, value))
-        return
-    whole = float not in (option.type, *get_args(option.type))
-    low, high = option.metadata["low"], option.metadata["high"]
-    kind, wanted = (int, "a whole number") if whole else (int | float, "a number")
-    if isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high:
-        return
-    if low == ABOVE_0:
-        wanted += " above 0 and at most 1" if high == 1 else " above 0"
-    elif low > -math.inf:
-        wanted += f", {low} or more" if high == math.inf else f" from {low:g} to {high:.9g}"
-    raise UsageError(f"{{}} must be {wanted}.", Setting(option.name, value))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid.config.nearest import did_you_mean
-from pellucid.config.whole import is_whole
+from pellucid.config.settings import convert
 from pellucid.errors import UsageError
 from pellucid.worked.stages import STAGES
 
@@ -75,8 +75,7 @@ def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
 def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
     """Read the claims, a matrix for each stage, and return them in the order of computation. Raise an error
     for an unknown stage."""
-    if decimals is not None and not is_whole(decimals, 0):
-        raise UsageError(f"decimals = {decimals!r} must be a whole number, 0 or more.")
+    convert("decimals", decimals, int | None, {"low": 0})
     for name in claims:
         if name not in STAGES:
             near = did_you_mean(name, STAGES) or f" There are: {', '.join(STAGES)}."

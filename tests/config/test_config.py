@@ -12,8 +12,8 @@ import torch
 
 from pellucid.config.nearest import did_you_mean, list_known
 from pellucid.config.schema import DataConfig, ModelConfig
+from pellucid.config.settings import convert
 from pellucid.config.toml_file import from_table, read, to_toml
-from pellucid.config.whole import is_whole
 from pellucid.errors import UsageError
 
 # The configuration that DESIGN and the README promise.
@@ -121,18 +121,21 @@ ERRORS = {  # what is wrong, and what is said of it
     "[model]\nvocabulary = 9\nend_id = 9": "end_id = 9 lies outside the vocabulary of 9 tokens.",
     '[model]\npreset = "tinny"': "'tinny' is not one of tiny, small, base, big. Did you mean \"tiny\"?",
     '[model]\nnorm = "frist"': "'frist' is not one of last, first. Did you mean \"first\"?",
-    '[model]\nwidth = "256"': "width = '256' must be a whole number.",
-    "[training]\nsteps = 1.5": "steps = 1.5 must be a whole number.",
-    "[model]\ndropout = true": "dropout = True must be a number.",
+    '[model]\nwidth = "256"': "width = '256' must be a whole number from 2 to 65536.",
+    "[training]\nsteps = 1.5": "steps = 1.5 must be a whole number from 0 to 1000000000.",
+    "[model]\ndropout = true": "dropout = True must be a number from 0 to 0.999.",
     "[model]\ntied = 1": "tied = 1 must be true or false.",
     "[training]\nbetas = 0.9": "betas = 0.9 must be a list.",
     '[data]\nlanguages = "en"': "languages = ['en'] must have 2 entries.",
     '[data]\ntrain = [["a", "b", "c"]]': 'one .tsv: train = ["train.en", "train.de"].',
     '[data]\nvalidation = ["a", 3]': "[data] validation holds 'a'. A corpus is a [source, target]",
-    "[model]\nencoder_layers = 1000000000": "encoder_layers = 1000000000 must lie between 1 and 256.",
-    "[model]\ndropout = 1.0": "dropout = 1.0 must lie between 0.0 and 0.999.",
-    "[training]\nbetas = [0.9, 1.0]": "betas = 1.0 must lie between 0.0 and 0.999999.",
-    "[model]\ndropout = nan": "dropout = nan must lie between 0.0 and 0.999.",
+    "[model]\nencoder_layers = 1000000000": "1000000000 must be a whole number from 1 to 256.",
+    "[model]\ndropout = 1.0": "dropout = 1.0 must be a number from 0 to 0.999.",
+    "[training]\nbetas = [0.9, 1.0]": "betas = 1.0 must be a number from 0 to 0.999999.",
+    "[model]\ndropout = nan": "dropout = nan must be a number from 0 to 0.999.",
+    f"[model]\ndropout = 1{'0' * 400}": " must be a number from 0 to 0.999.",
+    "[training]\nminutes = 0": "[training] minutes = 0 must be a number above 0 and at most 10000000.",
+    "[training]\nseed = -1": "seed = -1 must be a whole number from 0 to 4294967295.",
 }
 
 
@@ -179,7 +182,7 @@ def test_python_writes_corpora_and_paths_as_toml_does() -> None:
     table = {"data": {"train": train, "validation": validation, "languages": tuple(languages)}}
     assert from_table(table | {"vocabulary": {"model": Path("m")}}).vocabulary.model == ("m",)
     assert from_table(table).data == wanted
-    with pytest.raises(UsageError, match=r"\[model\] heads = 0 must lie between 1 and 1024\."):
+    with pytest.raises(UsageError, match=r"\[model\] heads = 0 must be a whole number from 1 to 1024\."):
         ModelConfig(heads=0)
 
 
@@ -195,7 +198,10 @@ def test_a_message_lists_twenty_names() -> None:
 
 
 def test_whole_numbers_and_their_limits() -> None:
-    wrong: list[Any] = [True, np.True_, 3.0, "3", None, math.nan, [3], np.array([3]), torch.tensor(3)]
-    assert not any(is_whole(value) for value in wrong)
-    assert all(is_whole(value) for value in (0, -2, 10**400, np.int64(3), np.uint8(3)))
-    assert [is_whole(value, 1, 3) for value in range(5)] == [False, True, True, True, False]
+    wrong: list[Any] = [True, np.True_, 3.0, "3", None, math.nan, [3], np.array([3]), torch.tensor(3), 0, 4]
+    for value in wrong:
+        with pytest.raises(UsageError, match="must be a whole number from 1 to 3"):
+            convert("n", value, int, {"low": 1, "high": 3})
+    assert all(convert("n", value, int, {}) == value for value in (0, -2, 10**400, np.int64(3), np.uint8(3)))
+    with pytest.raises(UsageError, match=r"^n = 0 must be a whole number, 1 or more\.$"):
+        convert("n", 0, int | None, {"low": 1})

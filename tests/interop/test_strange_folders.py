@@ -212,17 +212,18 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a length": (
         "config.json",
         {"max_position_embeddings": 0},
-        "config.json: max_position_embeddings = 0: [data] max_length = 0 must lie between 1 and 100000.",
+        "config.json: max_position_embeddings = 0: [data] max_length = 0 must be a whole number from 1 to "
+        "100000.",
     ),
     "a beam": (
         "generation_config.json",
         {"num_beams": 5000},
-        "generation_config.json: [translation] beam = 5000 must lie between 1 and 1000.",
+        "generation_config.json: [translation] beam = 5000 must be a whole number from 1 to 1000.",
     ),
     "a penalty": (
         "generation_config.json",
         {"length_penalty": -1.5},
-        "generation_config.json: [translation] length_penalty = -1.5 must lie between 0.0 and 10.0.",
+        "generation_config.json: [translation] length_penalty = -1.5 must be a number from 0 to 10.",
     ),
 }
 

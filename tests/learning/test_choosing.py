@@ -12,10 +12,10 @@ from command import Command
 from pellucid.config.toml_file import from_table, read
 from pellucid.data.corpus import Pair
 from pellucid.errors import UsageError
+from pellucid.learning import choosing
 from pellucid.learning.choosing import Chosen, choose
-from pellucid.learning.measuring import Measuring, Pace
+from pellucid.learning.measuring import Corpus, Pace, kind_of, look_at, tokens_of, vocabulary_size
 from pellucid.learning.run import training
-from pellucid.learning.statistics import Corpus, kind_of, look_at, tokens_of, vocabulary_size
 from pellucid.text.vocabulary_training import train_vocabulary
 
 
@@ -151,7 +151,7 @@ def test_only_a_preset_that_may_be_fast_enough_is_measured() -> None:
 def test_two_files_and_one_command_which_resumes_bit_for_bit(
     pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(1.0, 30.0, 0.01))
+    monkeypatch.setattr(choosing, "measure", lambda *_: Pace(1.0, 30.0, 0.01))
     source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
     before = [Path(file).read_bytes() for file in (source, target)]
     settings = "training.threads=1", "training.precision=fp32", "training.validate_every=2"
@@ -187,7 +187,7 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(
 def test_a_dry_run_says_all_and_writes_nothing(
     pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(1.0, 30.0, 0.01))
+    monkeypatch.setattr(choosing, "measure", lambda *_: Pace(1.0, 30.0, 0.01))
     source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
     out, quick = tmp_path / "out", ["--set", "training.threads=1", "--set", "training.batch_tokens=60"]
     command = ["train", "--source", source, "--target", target, "--out", out, "--dry-run", *quick]
@@ -209,7 +209,10 @@ def test_a_dry_run_says_all_and_writes_nothing(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--source a --target b --minutes 0", "train: [training] minutes = 0: this trains nothing. "),
+        (
+            "--source a --target b --minutes 0",
+            "train: [training] minutes = 0.0 must be a number above 0 and at most 10000000.",
+        ),
         ("a.toml --minutes 0", "a.toml cannot be read"),
         ("", "one of the arguments CONFIG.toml --source --data is required"),
         ("--source a", "--source and --target belong together: give both, or neither."),

@@ -12,7 +12,7 @@ from pellucid.data.corpus import Pair
 from pellucid.folder.load import Loaded
 from pellucid.learning import measuring
 from pellucid.learning.learner import Learner
-from pellucid.learning.measuring import STEPS, Measuring, Pace
+from pellucid.learning.measuring import STEPS, Pace, measure
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
@@ -46,7 +46,7 @@ def pace(started: Loaded | None = None, **training: Any) -> Pace:
         **short_runs.SETTINGS,
         "training": short_runs.SETTINGS["training"] | {"minutes": 100.0} | training,
     }
-    return Measuring(PAIRS, torch.device("cpu"), started).pace(from_table(table))
+    return measure(PAIRS, from_table(table), torch.device("cpu"), started)
 
 
 def test_a_step_its_pairs_and_a_sentence(clock: list[float]) -> None:

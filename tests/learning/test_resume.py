@@ -128,7 +128,7 @@ def test_other_settings_are_refused_with_what_differs(stopped: tuple[pellucid.Co
     config, run = stopped
     other = changed(changed(config, "training", peak_rate=0.02), "vocabulary", size=40)
     assert refused(changed(other, "data", languages=(("xx", "yy"),)), run) == (
-        "  data.languages: () -> (('xx', 'yy'),)\n"
+        "  data.languages: [] -> [['xx', 'yy']]\n"
         "  training.peak_rate: 0.01 -> 0.02\n"
         "  vocabulary.size: 50 -> 40"
     )

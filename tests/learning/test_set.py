@@ -48,7 +48,7 @@ def test_a_model_translates_as_it_was_set(pellucid: Command, folder: Path) -> No
     [
         ("training.steps=5", "training.steps cannot be changed, because it says how the model was made"),
         ("translation.bem=1", '[translation] has no setting "bem". Did you mean "beam"?'),
-        ("translation.beam=many", "[translation] beam = 'many' must be a whole number."),
+        ("translation.beam=many", "[translation] beam = 'many' must be a whole number from 1 to 1000."),
     ],
 )
 def test_what_cannot_be_set(pellucid: Command, folder: Path, setting: str, message: str) -> None:

@@ -16,7 +16,8 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config, read, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
-from pellucid.learning.measuring import Measuring, Pace
+from pellucid.learning import choosing
+from pellucid.learning.measuring import Pace
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def further(
     pellucid: Command, first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Outcome]:
     """`pellucid train --from …` on other text, into tmp_path/run, with a pace that is made up."""
-    monkeypatch.setattr(Measuring, "pace", lambda *_: Pace(0.5, 30.0, 0.01))
+    monkeypatch.setattr(choosing, "measure", lambda *_: Pace(0.5, 30.0, 0.01))
     text = short_runs.write(tmp_path, "other", short_runs.pairs(50, seed=2))
     settings = [word for setting in QUICK for word in ("--set", setting)]
     command = ["train", "--source", text[0], "--target", text[1], *settings]

@@ -21,7 +21,7 @@ from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import Pair, Report, read_pairs
 from pellucid.data.examples import encode_pairs
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
 from pellucid.learning import run as run_module
@@ -351,15 +351,6 @@ def test_validations_by_parts_of_the_steps_are_those_of_an_uninterrupted_run(tmp
     whole = short_runs.config(tmp_path / "data", settings)
     pellucid.train(whole, tmp_path / "parts", resume=True)
     assert short_runs.same_run(tmp_path / "whole" / "run", tmp_path / "parts")
-
-
-def test_no_minutes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as error:
-        short_runs.config(tmp_path / "data", {"training.minutes": 0})
-    assert str(error.value) == (
-        "configuration: [training] minutes = 0: this trains nothing. Give the time to train, such as 30 "
-        "minutes; steps = 0 makes a model of the first weights."
-    )
 
 
 def made(*texts: tuple[str, str]) -> list[Pair]:

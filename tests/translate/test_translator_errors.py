@@ -129,7 +129,7 @@ WRONG: dict[str, dict[str, Any]] = {  # how a message begins, and what has it
     "length_penalty = -1 must be a number from 0 to 10": dict(length_penalty=-1),
     "no_repeat_ngram_size = -1 must be a whole number from 0 to 1000.": dict(no_repeat_ngram_size=-1),
     "repetition_penalty = 0 must be a number from 0.01 to 100": dict(repetition_penalty=0),
-    "early_stopping = 'never' must be True or False.": dict(early_stopping="never"),
+    "early_stopping = 'never' must be true or false.": dict(early_stopping="never"),
     "batch_tokens = 0 must be a whole number, 1 or more.": dict(batch_tokens=0),
     "temperature = 0 must be a number above 0": dict(temperature=0),
     "temperature = nan must be a number above 0": dict(temperature=float("nan"), sample=True),
