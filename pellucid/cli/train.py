@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pellucid.folder.load import Loaded
 
 CHOSEN = "train.toml"  # the chosen settings, in the model's folder
-MINUTES = 30.0
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -31,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.folder.checkpoint import newest_step
     from pellucid.folder.whole_file import write_new
     from pellucid.interop.importing import load_folder
-    from pellucid.learning.display import showing
+    from pellucid.learning.log import showing
     from pellucid.learning.run import rehearse, training
     from pellucid.learning.stop import Interrupted, stop_on_signal
     from pellucid.learning.text import Request
@@ -70,21 +69,20 @@ def _files(arguments: argparse.Namespace) -> list[str]:
 
 def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple[Config, str]:
     """Return the configuration, and the text for train.toml: "" unless this call chooses the settings."""
-    path, settings = out / CHOSEN, dict(arguments.settings)
     limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
+    path, settings = out / CHOSEN, limit | dict(arguments.settings)
     if files and path.exists():
         if not arguments.resume:
             raise UsageError(
                 f"{path} already exists, from an earlier run. Go on with --resume, or choose another --out."
             )
-        return read(path, limit | {"data.train": [files]} | settings), ""
+        return read(path, {"data.train": [files]} | settings), ""
     started = _started(arguments, settings)
     if not files:
-        return read(arguments.config, limit | settings, _config_of), ""
+        return read(arguments.config, settings, _config_of), ""
     from pellucid.learning.choosing import choose_settings
 
-    minutes = MINUTES if arguments.minutes is None else arguments.minutes
-    return choose_settings(files, minutes, settings, arguments.device, out, tell, started)
+    return choose_settings(files, settings, arguments.device, out, tell, started)
 
 
 def _config_of(folder: Path) -> Config:

@@ -149,8 +149,8 @@ def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]
             chosen.update(places[source])
     if not chosen or len(chosen) == len(pairs):
         raise UsageError(
-            f"[data] held_out = {count}: the training text has {len(pairs):,} pairs with "
-            f"{len(places):,} different sources, too few to hold out some and to learn from others. "
+            f"[data] held_out = {count}: the training text has {len(places):,} different "
+            f"source{'s' * (len(places) != 1)}, too few to hold out some and to learn from others. "
             "Set another number, or name files in validation."
         )
     kept = [pair for place, pair in enumerate(pairs) if place not in chosen]

@@ -24,6 +24,7 @@ LEAST_EPOCHS = 5
 RATES = {"tiny": 0.002, "small": 0.001, "base": 0.0007, "big": 0.0005}
 VALIDATIONS, ROOM = 12, 15  # there is time for some more: the average's, and those that take longer
 COOLDOWN = 0.3
+MINUTES = 30.0  # if the user says nothing
 SHORT = 4  # words; BLEU counts sequences of four
 
 
@@ -37,12 +38,11 @@ class Chosen(NamedTuple):
 
 def choose_settings(
     files: Sequence[str],
-    minutes: float,
     settings: Mapping[str, Any],
     device: str,
     out: Path,
-    report: Callable[[str], None] = lambda line: None,
-    started: Loaded | None = None,
+    report: Callable[[str], None],
+    started: Loaded | None,
 ) -> tuple[Config, str]:
     """Choose settings for parallel text (one or two files) and a training time; measure how fast they are.
     Return them, and the text of train.toml for the folder `out`.
@@ -51,7 +51,7 @@ def choose_settings(
     starts from, if there is one; its vocabulary, shape and so on are taken.
     """
     text = Chosen("data.train", [list(files)])
-    limit = Chosen("training.minutes", float(minutes), "these end the training")
+    limit = Chosen("training.minutes", MINUTES, "these end the training")
     fixed = [text, limit, *(Chosen(name, value, "as the command says") for name, value in settings.items())]
     fixed += _inherited(fixed, started.config) if started else []
     checked = _config(fixed)
@@ -60,7 +60,7 @@ def choose_settings(
     report("measuring how fast this machine trains on this text ...")
     chosen = choose(
         look_at(pairs),
-        checked.training.minutes or minutes,
+        checked.training.minutes or MINUTES,
         lambda some: measure(pairs, _config([*some, *fixed]), where, started),
         settings.get("model.preset"),
         started and started.config.model.width,

@@ -13,18 +13,17 @@ from typing import Any
 
 import torch
 
-from pellucid.config.schema import Config, TrainingConfig
+from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.load import Loaded, load_model
 from pellucid.learning.claim import claim, refuse_taken
-from pellucid.learning.display import plain_lines, say, showing
-from pellucid.learning.log import Log, figures_of
+from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
-from pellucid.learning.step import Step, Update, share_done
+from pellucid.learning.step import Step, Update
 from pellucid.learning.stop import END, STEP, Interrupted, StopRequest, handle_ctrl_c, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
 
@@ -110,12 +109,13 @@ def _steps(asked: Request) -> Generator[Step]:
     settings, callers = asked.config.training, signal.getsignal(signal.SIGINT)
     with _running(asked) as (run, batches, log):
         note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
-        began, oldest = saved - position.seconds, _checkpoint_minutes(settings)
+        began, oldest = saved - position.seconds, settings.checkpoint_minutes
+        if oldest is None:  # a kill costs at most a tenth of the time
+            oldest = min(10.0, (settings.minutes or math.inf) / 10)
         while not _is_done(run):
             epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
             try:
-                done = share_done(settings, position.step, position.seconds)
-                update = run.learner.learn(taken, position.step + 1, done)
+                update = run.learner.learn(taken, position.step + 1, run.done)
             except DoesNotFit:
                 save(run)
                 raise
@@ -130,8 +130,7 @@ def _steps(asked: Request) -> Generator[Step]:
             if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
             stopping = run.stop.number  # a later signal is for the next step: this one may not be saved
-            minutes = (time.perf_counter() - saved) / 60
-            is_late = 0 < oldest <= minutes
+            is_late = 0 < oldest <= (time.perf_counter() - saved) / 60
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
@@ -194,18 +193,9 @@ def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
         start = 0
 
 
-def _checkpoint_minutes(training: TrainingConfig) -> float:
-    """Return how old the last checkpoint may become, so that a kill costs at most a tenth of the time."""
-    if training.checkpoint_minutes is not None:
-        return training.checkpoint_minutes
-    return min(10.0, (training.minutes or math.inf) / 10)
-
-
 def _is_done(run: Run) -> bool:
     """Return whether the run is over: the steps or the time are used up, or validations no longer improve."""
-    training, position = run.config.training, run.position
-    done = share_done(training, position.step, position.seconds)
-    return done == 1.0 or 0 < training.patience <= position.stale
+    return run.done == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 
 def _validate_if_due(run: Run, step: Step) -> Step:
@@ -215,7 +205,7 @@ def _validate_if_due(run: Run, step: Step) -> Step:
     began = time.perf_counter()
     validation, best = validate_and_keep(run)
     run.position.validations.append(time.perf_counter() - began)
-    run.position.validated = share_done(run.config.training, step.number, step.seconds)
+    run.position.validated = run.done
     return dataclasses.replace(step, validation=validation, best=best)
 
 
@@ -225,13 +215,12 @@ def _is_due(run: Run) -> bool:
     training, position = run.config.training, run.position
     if _is_done(run) or not training.validations:
         return _is_done(run) or position.step % training.validate_every == 0
-    done = share_done(training, position.step, position.seconds)
-    if int(done * training.validations) == int(position.validated * training.validations):
+    if int(run.done * training.validations) == int(position.validated * training.validations):
         return False
     # Those of the last step and of the average will take their time, too.
     cost = position.validations[-1] if position.validations else 0.0
     left = VALIDATING * 60 * (training.minutes or math.inf) - 2 * cost
-    return sum(position.validations) + cost <= done * left
+    return sum(position.validations) + cost <= run.done * left
 
 
 def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:

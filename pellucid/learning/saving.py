@@ -142,7 +142,7 @@ def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool
     return validation, True
 
 
-def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
+def average(out: str | Path, checkpoints: str | Path | Sequence[str | Path]) -> Path:
     """Average the weights of several models, and write the result to the new folder `out` (Vaswani et al.
     2017, section 6.1); return the folder.
 
@@ -155,6 +155,7 @@ def average(out: str | Path, checkpoints: Sequence[str | Path]) -> Path:
         raise UsageError(
             f"{out} already exists, and {only}. Name the new folder first, then the checkpoints."
         )
+    checkpoints = [checkpoints] if isinstance(checkpoints, str | Path) else checkpoints
     loaded = [load_model(Path(folder), "cpu") for folder in checkpoints]
     for folder, each in zip(checkpoints, loaded, strict=True):
         if difference := _difference(each, loaded[0]):

@@ -22,6 +22,7 @@ from pellucid.folder import checkpoint
 from pellucid.folder.load import Loaded, load_model, without_weights
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.memory import model_memory
+from pellucid.learning.step import share_done
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
 from pellucid.learning.validation import Corpora, corpora_of, references_of, tokenizer_for
@@ -66,6 +67,11 @@ class Run:
     position: Position
     split: bool = False  # whether a step did not fit into memory
 
+    @property
+    def done(self) -> float:
+        """Return the fraction of the run that is done, from 0 to 1."""
+        return share_done(self.config.training, self.position.step, self.position.seconds)
+
     def batches(self, epoch: int, start: int) -> Iterator[Batch]:
         """Yield the batches of an epoch, from batch number `start` on. The same data and configuration give
         the same batches."""
@@ -74,9 +80,7 @@ class Run:
         if sampling:
             longest = min(self.config.data.max_length, training.batch_tokens)
             examples = sample_examples(examples, self.vocabulary, sampling, longest, training.seed, epoch)
-        yield from batches(
-            examples, self.vocabulary, training.batch_tokens, training.seed, epoch, first=start
-        )
+        yield from batches(examples, self.vocabulary, training.batch_tokens, training.seed, epoch, start)
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
@@ -151,13 +155,13 @@ def _read_state(
         )
     data = fingerprints(asked)
     if saved:
-        refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], asked.accept)
+        _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], asked.accept)
     elif asked.resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")
     return saved, data
 
 
-def refuse_changes(
+def _refuse_changes(
     config: Config, saved: Config, data: Hashes, saved_data: Hashes, accept: Sequence[str]
 ) -> None:
     """Raise an error that lists all settings and data that differ from the saved run and are not in `accept`.

@@ -62,11 +62,9 @@ def corpora_of(pairs: Sequence[Pair], languages: Sequence[tuple[str, str]]) -> d
 def references_of(pairs: Sequence[Pair], config: Config) -> list[str]:
     """Return the targets as references: prepared and restored as the model's translations are, so that both
     are comparable."""
-    name, references = config.data.preparation, []
-    for pair in pairs:
-        language = target_language(pair, config.data.languages)
-        references.append(restore(prepare(pair.target, name, language), name, language))
-    return references
+    name, languages = config.data.preparation, config.data.languages
+    both = [(pair.target, target_language(pair, languages)) for pair in pairs]
+    return [restore(prepare(text, name, language), name, language) for text, language in both]
 
 
 def tokenizer_for(config: Config) -> str:

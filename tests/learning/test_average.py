@@ -101,6 +101,8 @@ def test_the_averages_of_python_and_of_a_run_are_the_same(run: Path, tmp_path: P
     aside = sorted((run / "averaging" / "checkpoints").iterdir())
     assert package.average(tmp_path / "empty", aside) == tmp_path / "empty"
     assert short_runs.same_weights(tmp_path / "empty", run / "averaged")
+    package.average(tmp_path / "one", str(run / "last"))
+    assert short_runs.same_weights(tmp_path / "one", run / "last")
     put_aside, saved = (newest_state(folder) for folder in (run / "averaging", run))
     assert put_aside and saved and put_aside.step == saved.step == 6  # not the working copy in bf16
     for name, tensor in put_aside.tensors.items():

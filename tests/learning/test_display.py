@@ -9,7 +9,7 @@ import short_runs
 from rich.console import Console
 
 from pellucid.config.schema import Config, TrainingConfig
-from pellucid.learning.display import Pace, plain_lines, showing_bar
+from pellucid.learning.log import Pace, plain_lines, showing_bar
 from pellucid.learning.step import Sample, Step, Update, share_done
 
 CONFIG = Config(training=TrainingConfig(steps=100))

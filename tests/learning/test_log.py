@@ -11,8 +11,8 @@ import short_runs
 
 import pellucid
 from pellucid.errors import PellucidError
-from pellucid.learning.display import validation_lines
 from pellucid.learning.learner import Learner
+from pellucid.learning.log import validation_lines
 from pellucid.learning.stop import Interrupted
 
 

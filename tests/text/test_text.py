@@ -41,7 +41,7 @@ def test_no_source_is_both_learned_and_held_out_whatever_the_order() -> None:
 
 def test_nothing_to_hold_out_or_to_learn_from_is_an_error() -> None:
     for texts, count in ((TEXTS[:5], 5), ([("a", "b")] * 10, 4)):
-        few = f"held_out = {count}: the training text has {len(texts)} pairs with {len(set(texts))} different"
+        few = f"held_out = {count}: the training text has {len(set(texts))} different source"
         with pytest.raises(UsageError, match=few):
             hold_out(as_pairs(texts), count)
 
