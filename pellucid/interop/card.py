@@ -18,8 +18,8 @@ A translation model, exported with Pellucid. The licence is that of the model, o
 
 def read_licence(foreign: Foreign) -> str:
     """Return the licence that a model card names in its header; "" if there is none."""
-    content = foreign.bytes(CARD) if (foreign.folder / CARD).exists() else None
-    header = re.match(r"---\n(.*?)\n---", (content or b"").decode("utf-8", "replace"), re.DOTALL)
+    content = foreign.bytes(CARD) if (foreign.folder / CARD).exists() else b""
+    header = re.match(r"---\n(.*?)\n---", content.decode("utf-8", "replace"), re.DOTALL)
     named = re.search(r"^license: *(\S.*?) *$", header[1], re.MULTILINE) if header else None
     return named[1].strip("'\"") if named else ""
 

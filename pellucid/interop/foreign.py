@@ -23,7 +23,7 @@ AT_MOST = 2**28  # bytes of a file that is read as a whole
 
 @dataclass
 class Foreign:
-    """The contents of a transformers model folder, and the problems found so far."""
+    """The contents of a transformers model folder."""
 
     folder: Path
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -32,7 +32,6 @@ class Foreign:
     source_language: str | None = None  # that the user chose
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     corrected: dict[str, Any] = field(default_factory=dict)  # settings that the weights disprove
-    faults: list[str] = field(default_factory=list)
     _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor
 
     def tensor(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -47,31 +46,28 @@ class Foreign:
         return torch.equal(self.tensor(one), self.tensor(other))
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
-        """Read a JSON object from a file. If the file is damaged, or is missing and not optional, note a
-        problem and return {}."""
+        """Read a JSON object from a file; {} if the file is optional and missing."""
         if optional and not (self.folder / name).exists():
             return {}
         content = self.bytes(name)
         try:
-            table = {} if content is None else json.loads(content)
+            table = json.loads(content)
         except (ValueError, RecursionError):
             table = None
         if not isinstance(table, dict):
-            self.faults.append(f"{name}: this is not a JSON object.")
-            return {}
+            raise self.fault(f"{name}: this is not a JSON object.")
         return table
 
     def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
-        """Read a JSON file of settings, without those that are null. Note a problem for each setting of a
-        wrong type."""
-        content = self.json(name, optional)
-        table = {setting: value for setting, value in content.items() if value is not None}
-        self.faults += [f"{name}: {fault}" for fault in kinds.faults_of(table, expected)]
+        """Read a JSON file of settings, without those that are null. Raise an error for a wrong type."""
+        table = {setting: value for setting, value in self.json(name, optional).items() if value is not None}
+        with self.blaming(name):
+            kinds.check(table, expected)
         return table
 
-    def bytes(self, name: str) -> bytes | None:
-        """Read a file; if it cannot be read, note a problem and return None."""
-        with self.noting(f"{name}: "):
+    def bytes(self, name: str) -> bytes:
+        """Read a file."""
+        with self.blaming(name):
             path = self.folder / name
             check_regular(path)
             if path.stat().st_size > AT_MOST:
@@ -79,27 +75,24 @@ class Foreign:
             content = path.read_bytes()
             if content.startswith(POINTER):
                 raise PellucidError(ONLY_A_POINTER)
-            return content
-        return None
+        return content
 
     @contextmanager
-    def noting(self, begin: str = "") -> Iterator[None]:
-        """Note an error in the block as a problem that begins so, and go on after the block."""
+    def blaming(self, what: str) -> Iterator[None]:
+        """Turn an error in the block into one that names this file of the folder, or a setting in it."""
         try:
             yield
         except OSError as error:
-            self.faults.append(f"{begin}cannot be read: {error.strerror}.")
+            raise self.fault(f"{what}: cannot be read: {error.strerror}.") from None
         except PellucidError as error:
-            self.faults.append(f"{begin}{error}")
+            raise self.fault(f"{what}: {error}") from None
 
-    def check(self) -> None:
-        """Raise one error with all problems, if there are any."""
-        if self.faults:
-            faults = "".join(f"\n  - {fault}" for fault in dict.fromkeys(self.faults))
-            raise PellucidError(
-                f"{self.folder}: this model cannot be imported:{faults}\nNothing in it was executed. "
-                "Download the folder again, or ask whoever made it."
-            )
+    def fault(self, message: str) -> PellucidError:
+        """Return the error that the folder cannot be imported, and why."""
+        return PellucidError(
+            f"{self.folder}: this model cannot be imported. {message} Nothing in it was executed. "
+            "Download the folder again, or ask whoever made it."
+        )
 
 
 def is_foreign(folder: Path) -> bool:
@@ -124,31 +117,23 @@ def open_foreign(folder: str | Path) -> Foreign:
     foreign = Foreign(Path(folder))
     foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
     kind = foreign.config.get("model_type")
-    if not foreign.faults and kind not in kinds.FAMILIES:
+    if kind not in kinds.FAMILIES:
         raise PellucidError(
             f"{folder}: {CONFIG} says model_type = {kind!r:.60}, which is another architecture. Pellucid "
             f"takes in {', '.join(each.name for each in kinds.FAMILIES.values())}. Choose such a folder."
         )
     foreign.generation = foreign.settings(GENERATION, kinds.SEARCH) or foreign.config
     foreign.tokenizer = foreign.settings(TOKENIZER, kinds.TOKENIZER)
-    readable = not foreign.faults
-    _open_weights(foreign)
-    if not readable:  # whatever else is wrong shows only once the settings are right
-        foreign.check()
+    for name in _weight_files(foreign):
+        with foreign.blaming(name):
+            opened = open_tensors(foreign.folder / name)
+        foreign.shapes |= opened.shapes
+        foreign._files |= dict.fromkeys(opened.shapes, opened)
     return foreign
 
 
-def _open_weights(foreign: Foreign) -> None:
-    for name in _weight_files(foreign):
-        with foreign.noting(f"{name}: "):
-            opened = open_tensors(foreign.folder / name)
-            foreign.shapes |= opened.shapes
-            foreign._files |= dict.fromkeys(opened.shapes, opened)
-
-
 def _weight_files(foreign: Foreign) -> Sequence[str]:
-    """Return the names of the files with weights: one file, or several that an index names. If there are
-    none, note a problem and return []."""
+    """Return the names of the files with weights: one file, or several that an index names."""
     for name in (SAFE, PICKLED):
         if (foreign.folder / name).exists():
             return [name]
@@ -157,9 +142,6 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
             names = sorted({str(each) for each in named.values()}) if isinstance(named, dict) else []
             if names and all(each == Path(each).name and each.endswith(name[-4:]) for each in names):
                 return names
-            foreign.faults.append(f"{name}.index.json: its weight_map does not name files of this folder.")
-            return []
-    foreign.faults.append(f"there are no weights, neither {SAFE} nor {PICKLED}.")
-    if stranger := find_stranger(foreign.folder):
-        foreign.faults.append(stranger)
-    return []
+            raise foreign.fault(f"{name}.index.json: its weight_map does not name files of this folder.")
+    stranger = find_stranger(foreign.folder)
+    raise foreign.fault(f"there are no weights, neither {SAFE} nor {PICKLED}. {stranger}".rstrip())

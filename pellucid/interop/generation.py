@@ -33,14 +33,14 @@ HARMLESS = (
 
 def translation_config(foreign: Foreign, model: ModelConfig) -> TranslationConfig:
     """Convert the defaults of transformers' `generate` to Pellucid's settings; `left_out` names those that
-    Pellucid does not have. If a value is out of range, note a problem."""
+    Pellucid does not have."""
     generation = foreign.generation
     words = generation.get("bad_words_ids") or []
     suppressed = {word[0] for word in words if len(word) == 1} | {*(generation.get("suppress_tokens") or [])}
     suppressed -= {model.pad_id, model.unknown_id, model.start_id}  # which we never say anyway
     longest = (generation.get("max_length") or 513) - 1 or 1  # theirs counts the start token
-    with foreign.noting(f"{CONFIG if generation is foreign.config else GENERATION}: "):
-        return TranslationConfig(
+    with foreign.blaming(CONFIG if generation is foreign.config else GENERATION):
+        translation = TranslationConfig(
             beam=generation.get("num_beams") or 1,
             length_penalty=float(generation.get("length_penalty", 1.0)),
             max_length=generation.get("max_new_tokens") or longest,
@@ -50,7 +50,7 @@ def translation_config(foreign: Foreign, model: ModelConfig) -> TranslationConfi
             early_stopping=generation.get("early_stopping") is True,
             forced_end=generation.get("forced_eos_token_id") in (model.end_id, [model.end_id]),
         )
-    return TranslationConfig()
+    return translation
 
 
 def left_out(foreign: Foreign, end_id: int) -> Iterator[str]:

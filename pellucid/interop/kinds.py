@@ -1,8 +1,10 @@
 """The kinds of transformers models that Pellucid reads, and their settings: the type of each, and the default
 for a missing one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args, get_origin
+
+from pellucid.errors import PellucidError
 
 # What transformers takes for what config.json leaves out.
 MARIAN: dict[str, Any] = dict(
@@ -57,13 +59,14 @@ WORDS: dict[Any, str] = {
 }
 
 
-def faults_of(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a message for each setting that has a wrong type, or is too large."""
-    for name, kind in kinds.items():
-        if name in table and not is_a(table[name], kind):
-            yield f"{name} = {table[name]!r:.60} is not {WORDS[kind]}."
-        elif name in table and name in AT_MOST and table[name] > AT_MOST[name]:
-            yield f"{name} = {table[name]!r:.60} is more than {AT_MOST[name]:,}."
+def check(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Raise an error for a setting that has a wrong type, or is too large."""
+    for name, value in table.items():
+        kind = kinds.get(name)
+        if kind is not None and not is_a(value, kind):
+            raise PellucidError(f"{name} = {value!r:.60} is not {WORDS[kind]}.")
+        if name in AT_MOST and value > AT_MOST[name]:
+            raise PellucidError(f"{name} = {value!r:.60} is more than {AT_MOST[name]:,}.")
 
 
 def is_a(value: Any, kind: Any) -> bool:

@@ -22,47 +22,47 @@ M2M100 = (
 )
 
 
-def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary | None:
+def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary of a folder. Its language pairs lead from one source language, the chosen one or
-    else the tokenizer's, to all languages. If something is wrong, note the problems and return None."""
-    faults = len(foreign.faults)
+    else the tokenizer's, to all languages."""
     if foreign.tokenizer.get("legacy_behaviour"):
-        foreign.faults.append(
+        raise foreign.fault(
             f"{TOKENIZER}: legacy_behaviour = true puts the source's language behind it, where NLLB did not "
             "learn it. Set it to false, unless the model was fine-tuned so."
         )
     m2m100 = (foreign.folder / TABLE).exists()
-    table: dict[str, int] = {}
     if not (foreign.folder / PIECES).exists() and (foreign.folder / ADDED).exists():
         model, table = read_tokenizer_json(foreign)
     else:
         model = read_pieces(foreign, PIECES)
-        if m2m100:
-            table = dict(foreign.json(TABLE))
-        elif model is not None:
-            table = {token: place for place, token in enumerate((*FIRST, *tokens_of(model)[3:]))}
-    codes = _m2m100(foreign, table) if m2m100 else _nllb(foreign, len(table))
-    chosen = foreign.source_language
-    source = chosen or foreign.tokenizer.get("src_lang") or ("en" if m2m100 else "eng_Latn")
-    if chosen and codes and chosen not in codes:
-        names = list_known([*codes], chosen)
-        raise UsageError(f"{foreign.folder}: it has no language {chosen!r}. Choose one of {names}.")
-    if codes and source not in codes:
-        foreign.faults.append(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
+        nllb = (*FIRST, *tokens_of(model)[3:])
+        table = dict(foreign.json(TABLE)) if m2m100 else {token: place for place, token in enumerate(nllb)}
+    codes = _m2m100(foreign, len(table)) if m2m100 else _nllb(foreign, len(table))
+    source = _source(foreign, codes, "en" if m2m100 else "eng_Latn")
     special = special_ids(foreign, settings, table.get("<unk>", 3))
     table |= {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}
     check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)
-    if len(foreign.faults) > faults or model is None:
-        return None
     pieces = Renumbered(model, by_id(table, settings["vocab_size"]), special, codes)
     languages = tuple((source, code) for code in codes)
     return Vocabulary(pieces, pieces, languages, "none", kind_of(model), **special)
 
 
-def _m2m100(foreign: Foreign, table: Mapping[str, int]) -> dict[str, int]:
+def _source(foreign: Foreign, codes: Mapping[str, int], usual: str) -> str:
+    """Return the source language: the chosen one, or the tokenizer's, or the usual one."""
+    chosen = foreign.source_language
+    if chosen and chosen not in codes:
+        names = list_known([*codes], chosen)
+        raise UsageError(f"{foreign.folder}: it has no language {chosen!r}. Choose one of {names}.")
+    source: str = chosen or foreign.tokenizer.get("src_lang") or usual
+    if source not in codes:
+        raise foreign.fault(f"{TOKENIZER}: src_lang = {source!r} is none of its {len(codes)} languages.")
+    return source
+
+
+def _m2m100(foreign: Foreign, first: int) -> dict[str, int]:
     if foreign.tokenizer.get("language_codes", "m2m100") != "m2m100":
-        foreign.faults.append(f"{TOKENIZER}: the languages of M2M100 itself are known, and no others.")
-    return {code: len(table) + place for place, code in enumerate(M2M100.split())}
+        raise foreign.fault(f"{TOKENIZER}: the languages of M2M100 itself are known, and no others.")
+    return {code: place for place, code in enumerate(M2M100.split(), first)}
 
 
 def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
@@ -71,13 +71,12 @@ def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
     try:
         added = {str(each["content"]): int(each["id"]) for each in content}
     except (KeyError, TypeError, ValueError):
-        foreign.faults.append(f"{ADDED}: its added_tokens are not tokens with their ids.")
-        return {}
+        raise foreign.fault(f"{ADDED}: its added_tokens are not tokens with their ids.") from None
     if not added:
         special = foreign.json(SPECIAL, optional=True) or foreign.tokenizer
         names = special.get("additional_special_tokens") or []
-        added = {str(name): first + place for place, name in enumerate(names)}
+        added = {str(name): place for place, name in enumerate(names, first)}
     codes = {name: id_ for name, id_ in added.items() if name[3:4] == "_" and name[:3].isalpha()}
     if not codes:
-        foreign.faults.append(f"neither {ADDED} nor {SPECIAL} names languages such as eng_Latn.")
+        raise foreign.fault(f"neither {ADDED} nor {SPECIAL} names languages such as eng_Latn.")
     return codes

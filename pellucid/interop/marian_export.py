@@ -14,12 +14,12 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.bart_family import ACTIVATIONS, BIAS, DROPOUTS, POSITIONS, SETTINGS
+from pellucid.interop.bart_family import ACTIVATIONS, DROPOUTS, POSITIONS, SETTINGS
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
 from pellucid.interop.generation import generation_of
 from pellucid.interop.marian_vocabulary import TABLE, TARGET_TABLE
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
-from pellucid.interop.tensors import give, places
+from pellucid.interop.tensors import BIAS, give, places
 from pellucid.model import sinusoids
 from pellucid.text.renumbered import Pieces, Renumbered
 from pellucid.text.vocabulary import Vocabulary
@@ -125,5 +125,5 @@ def _weights(loaded: Loaded) -> Iterator[tuple[str, Tensor]]:
     if model.norm == "first":  # Pegasus calls positions missing that are not stored
         table = sinusoids(count_positions(loaded.config), model.width, torch.float32, torch.device("cpu"))
         yield from ((name, give(table, 1)) for name in POSITIONS)
-    bias = state.get("decoder.projection.bias")
-    yield BIAS, (torch.zeros(model.target_size) if bias is None else bias.cpu())[None].contiguous()
+    bias = state.get("decoder.projection.bias", torch.zeros(model.target_size))
+    yield BIAS, bias.cpu()[None].contiguous()

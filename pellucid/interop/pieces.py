@@ -31,12 +31,9 @@ def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
         (folder / name).write_bytes(side.serialized_model_proto())
 
 
-def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor | None:
-    """Read a SentencePiece model; if it is missing or damaged, note a problem and return None."""
-    content = foreign.bytes(name)
-    with foreign.noting():
-        return None if content is None else parse(content, name)
-    return None
+def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor:
+    """Read a SentencePiece model."""
+    return parse(foreign.bytes(name), str(foreign.folder / name))
 
 
 def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:
@@ -51,14 +48,14 @@ def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> 
 
 
 def check_table(foreign: Foreign, table: Mapping[str, Any], size: int, name: str) -> None:
-    """Note a problem unless each token has its own id, and all ids are within the model's vocabulary."""
-    ids = [value for value in table.values() if type(value) is int]
-    if len(ids) < len(table):
-        foreign.faults.append(f"{name}: some ids are not whole numbers.")
-    elif len({*ids}) < len(ids):
-        foreign.faults.append(f"{name}: several tokens have the same id.")
-    elif ids and not 0 <= min(ids) <= max(ids) < size:
-        foreign.faults.append(
+    """Raise an error unless each token has its own id, and all ids are within the model's vocabulary."""
+    ids = [*table.values()]
+    if not all(type(value) is int for value in ids):
+        raise foreign.fault(f"{name}: some ids are not whole numbers.")
+    if len({*ids}) < len(ids):
+        raise foreign.fault(f"{name}: several tokens have the same id.")
+    if ids and not 0 <= min(ids) <= max(ids) < size:
+        raise foreign.fault(
             f"{name}: ids from {min(ids)} to {max(ids)}, but the model has {size} tokens: another vocabulary."
         )
 

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
 
-SHARED, HEAD = "model.shared.weight", "lm_head.weight"
+SHARED, HEAD, BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
+EMBEDDINGS = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 INPUT, OUTPUT, NOT_AT_ALL = 1, 0, None
 ATTENTION = {"query": ("q_proj", INPUT), "key": ("k_proj", INPUT), "value": ("v_proj", INPUT)}
 ATTENTION |= {"output": ("out_proj", OUTPUT)}
@@ -55,7 +56,7 @@ def give(tensor: Tensor, axis: int | None) -> Tensor:
 
 
 def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Place]]:
-    encoder, decoder = (f"model.{stack}.embed_tokens.weight" for stack in NORMS)
+    encoder, decoder = EMBEDDINGS
     if config.tied and config.target_vocabulary is None:
         yield "embedding.weight", Place((SHARED, encoder, decoder, HEAD, SHARED), INPUT)
     else:
@@ -64,6 +65,8 @@ def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Place]]:
         yield "decoder.embedding.weight", Place((decoder, SHARED, *tied, decoder), INPUT)
     if not config.tied:
         yield "decoder.projection.weight", Place((HEAD,), INPUT)
+    if config.output_bias:
+        yield "decoder.projection.bias", Place((BIAS,), NOT_AT_ALL)  # theirs is 1 V
 
 
 def _layers(config: ModelConfig) -> Iterator[tuple[str, Place]]:

@@ -16,9 +16,9 @@ BPE = 2  # its number in SentencePiece's file format
 SPACES = {"String": " {2,}"}, {"Regex": " {2,}"}  # SentencePiece itself takes several for one
 
 
-def read_tokenizer_json(foreign: Foreign) -> tuple[SentencePieceProcessor | None, dict[str, int]]:
-    """Return a SentencePiece model with the pieces of tokenizer.json, and their ids. If it did not come from
-    one, note a problem and return None and {}."""
+def read_tokenizer_json(foreign: Foreign) -> tuple[SentencePieceProcessor, dict[str, int]]:
+    """Return a SentencePiece model with the pieces of tokenizer.json, and their ids. Raise an error if it did
+    not come from one."""
     content = foreign.json(FILE)
     try:
         _check_steps(content["pre_tokenizer"], "pretokenizers", ("Metaspace", "WhitespaceSplit"))
@@ -27,11 +27,10 @@ def read_tokenizer_json(foreign: Foreign) -> tuple[SentencePieceProcessor | None
         scores = _scores(pieces, content["model"]["merges"])
         return parse(_proto(scores, base64.b64decode(charsmap)), FILE), pieces
     except (KeyError, TypeError, ValueError, AttributeError):
-        foreign.faults.append(
+        raise foreign.fault(
             f"{FILE}: its model, normalizer or pre_tokenizer does not come from a SentencePiece model. "
             "Add sentencepiece.bpe.model, as the original model has it."
-        )
-        return None, {}
+        ) from None
 
 
 def _check_steps(step: Mapping[str, Any] | None, parts: str, known: tuple[str, ...]) -> str:

@@ -194,7 +194,7 @@ def test_another_kind_of_tokenizer_json_is_refused(change: Any, tmp_path: Path) 
     (tmp_path / "tokenizer.json").write_text(json.dumps(content))
     with pytest.raises(PellucidError) as caught:
         load(tmp_path, device="cpu")
-    assert str(caught.value).split("\n")[1:-1] == [
-        "  - tokenizer.json: its model, normalizer or pre_tokenizer does not come from a SentencePiece "
+    assert (
+        "tokenizer.json: its model, normalizer or pre_tokenizer does not come from a SentencePiece "
         "model. Add sentencepiece.bpe.model, as the original model has it."
-    ]
+    ) in str(caught.value)

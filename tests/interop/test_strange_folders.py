@@ -20,13 +20,14 @@ from pellucid.interop.generation import left_out
 from pellucid.interop.importing import import_model, load_folder
 
 
-def refused(folder: Path) -> list[str]:
-    """The faults of a folder, one a line."""
+def refused(folder: Path) -> str:
+    """What is wrong with a folder."""
     with pytest.raises(PellucidError) as caught:
         load_folder(folder)
-    lines = str(caught.value).split("\n")
-    assert str(folder) in lines[0]
-    return [line.removeprefix("  - ") for line in lines[1:-1]] or lines
+    said = str(caught.value).removeprefix(f"{folder}: ")
+    return said.removeprefix("this model cannot be imported. ").removesuffix(
+        " Nothing in it was executed. Download the folder again, or ask whoever made it."
+    )
 
 
 def compressed(path: Path) -> None:
@@ -121,7 +122,7 @@ def test_what_is_no_file_or_too_large_is_refused_unread(name: str, folder: Path)
     make(folder / file)
     tracemalloc.start()
     try:
-        assert f"{file}: {message}" in refused(folder)
+        assert refused(folder) == f"{file}: {message}"
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
@@ -133,7 +134,7 @@ def test_tensors_that_are_no_weights_are_refused(dtype: torch.dtype, folder: Pat
     state["model.shared.weight"] = state["model.shared.weight"].to(dtype)
     torch.save(state, folder / "pytorch_model.bin")
     message = f"pytorch_model.bin: its tensors have the type {dtype}, not F32, F16, BF16, F64."
-    assert message in refused(folder)
+    assert refused(folder) == message
 
 
 @pytest.mark.parametrize(
@@ -185,10 +186,10 @@ def test_models_of_other_programs_are_called_by_their_names(
 
 def test_weights_for_another_program_alone_are_named(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "tf_model.h5")
-    assert refused(folder) == [
-        "there are no weights, neither model.safetensors nor pytorch_model.bin.",
-        "tf_model.h5: these are weights for TensorFlow. Download model.safetensors or pytorch_model.bin too.",
-    ]
+    assert refused(folder) == (
+        "there are no weights, neither model.safetensors nor pytorch_model.bin. "
+        "tf_model.h5: these are weights for TensorFlow. Download model.safetensors or pytorch_model.bin too."
+    )
 
 
 MISTAKES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -232,17 +233,16 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], str]] = {
 def test_a_setting_that_cannot_be_is_named_with_its_file(name: str, folder: Path) -> None:
     file, settings, message = MISTAKES[name]
     change(folder / file, **settings)
-    said = refused(folder)
-    assert message in said or said == [f"{folder}: {message}"]
+    assert refused(folder) == message
 
 
 def test_of_nllb_the_old_place_of_the_source_language_is_refused(tmp_path: Path) -> None:
     many_languages(tmp_path, "nllb")
     change(tmp_path / "tokenizer_config.json", legacy_behaviour=True)
-    assert refused(tmp_path) == [
+    assert refused(tmp_path) == (
         "tokenizer_config.json: legacy_behaviour = true puts the source's language behind it, where NLLB did "
         "not learn it. Set it to false, unless the model was fine-tuned so."
-    ]
+    )
 
 
 def test_the_output_matrix_alone_is_the_embedding_too(folder: Path) -> None:
@@ -252,15 +252,13 @@ def test_the_output_matrix_alone_is_the_embedding_too(folder: Path) -> None:
     again = load_folder(folder).model.state_dict()
     assert all(torch.equal(each, again[name]) for name, each in before.model.state_dict().items())
     torch.save({**head, "lm_head.weight": head["lm_head.weight"][:3]}, folder / "pytorch_model.bin")
-    assert any(
-        line.startswith("lm_head.weight is [3, 16] where config.json needs [") for line in refused(folder)
-    )
+    assert refused(folder).startswith("lm_head.weight is [3, 16] where config.json needs [")
     del head["lm_head.weight"]
     torch.save(head, folder / "pytorch_model.bin")
-    assert refused(folder) == [
+    assert refused(folder) == (
         "the weights have no model.shared.weight or model.encoder.embed_tokens.weight or "
         "model.decoder.embed_tokens.weight or lm_head.weight."
-    ]
+    )
 
 
 def test_half_precision_with_stored_positions_passes_the_comparison(folder: Path, tmp_path: Path) -> None:
