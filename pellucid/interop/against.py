@@ -9,7 +9,7 @@ from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
 from pellucid.interop.ctranslate2_export import against_ctranslate2
-from pellucid.interop.parity import NEAR, Parity, against, inputs, largest_difference
+from pellucid.interop.parity import NEAR, Parity, compare, largest_difference, samples
 from pellucid.interop.pieces import tokens_of
 from pellucid.seeing.trace import trace
 
@@ -26,7 +26,7 @@ def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> str:
     tokens = [[tokens_of(each.vocabulary.source), tokens_of(each.vocabulary.target)] for each in (one, other)]
     if tokens[0] != tokens[1]:
         return f"{apart}: they have other tokens."
-    parity = against(lambda source, target: other.model(source, None, target), one, names[1])
+    parity = compare(lambda source, target: other.model(source, None, target), one, names[1])
     lines = [_verdict(names, parity)]
     if not parity.same:
         settings = differences(one.config.model, other.config.model, NAMED)
@@ -53,8 +53,8 @@ def _verdict(names: tuple[str, str], parity: Parity) -> str:
 
 def _first_difference(one: Loaded, other: Loaded) -> str:
     """Say which traced tensor differs first; "" if none does."""
-    for given in inputs(one):
-        ours, theirs = (_watch(each, *given) for each in (one, other))
+    for source, shifted, _ in samples(one):
+        ours, theirs = (_watch(each, source, shifted) for each in (one, other))
         for name, tensor in ours.items():
             apart = largest_difference(tensor, theirs.get(name, tensor))  # one alone may have a bias
             if apart > NEAR:

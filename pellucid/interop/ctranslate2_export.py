@@ -2,7 +2,6 @@
 models."""
 
 import math
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import NEAR, Parity, import_extra, largest_difference, samples
+from pellucid.interop.parity import NEAR, Parity, compare, import_extra
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
 from pellucid.model import Attention, DecoderLayer, Norm, Transformer, sinusoids
-from pellucid.translate.likelihood import log_probabilities
 
 # How far a token's log-probability may be off. Fewer bits are another function: the report says how near.
 NEAR_IN = {"float32": NEAR, "int8": math.inf, "int8_float32": math.inf, "int16": math.inf}
@@ -108,14 +106,12 @@ def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float
     """Compare the log-probabilities of a model with those that CTranslate2 computes from an exported
     folder."""
     ctranslate2 = import_extra("ctranslate2")
-    sources, targets = samples(loaded)
     engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
-    pieces = [tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target)]
-    source_tokens = [[pieces[0][token] for token in ids] for ids in sources]
-    target_tokens = [[pieces[1][token] for token in ids[:-1]] for ids in targets]
-    scored = [each.log_probs for each in engine.score_batch(source_tokens, target_tokens)]
-    ours = log_probabilities([loaded.model], sources, targets, batch_tokens=4096)
-    one, other = (torch.tensor([*chain.from_iterable(side)]) for side in (ours, scored))
-    difference = largest_difference(one, other)
+    ours, theirs = (tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target))
+
+    def scores(source: Tensor, target: Tensor) -> Tensor:
+        read, written = [ours[token] for token in source[0]], [theirs[token] for token in target[0, 1:]]
+        return torch.tensor([each.log_probs for each in engine.score_batch([read], [written])])
+
     name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
-    return Parity(name, len(sources), len(one), difference, NEAR_IN[quantization])
+    return compare(scores, loaded, name, NEAR_IN[quantization])

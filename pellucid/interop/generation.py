@@ -6,6 +6,7 @@ from typing import Any
 from pellucid.config.schema import ModelConfig, TranslationConfig
 from pellucid.folder.load import Loaded
 from pellucid.interop.foreign import CONFIG, GENERATION, Foreign
+from pellucid.interop.kinds import SEARCH
 from pellucid.translate.request import forbidden_ids
 
 # Settings of `generate` that change which translation comes out, with the values that change nothing.
@@ -19,10 +20,6 @@ WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "encoder_no_repeat_ngram_size": (0,),
     "exponential_decay_length_penalty": (),
 }
-TAKEN_OVER = (
-    "bad_words_ids", "decoder_start_token_id", "length_penalty", "max_length", "max_new_tokens",
-    "no_repeat_ngram_size", "num_beams", "repetition_penalty", "suppress_tokens",
-)  # fmt: skip
 # The first four have an effect on samples only; renormalisation changes all probabilities of a step alike.
 HARMLESS = (
     "temperature", "top_k", "top_p", "typical_p", "renormalize_logits", "remove_invalid_values", "low_memory",
@@ -62,7 +59,7 @@ def left_out(foreign: Foreign, end_id: int) -> Iterator[str]:
         if name in neutral:
             changes = value not in neutral[name]
         else:  # config.json says other things too
-            changes = foreign.generation is not foreign.config and name not in (*TAKEN_OVER, *HARMLESS)
+            changes = foreign.generation is not foreign.config and name not in (*SEARCH, *HARMLESS)
         if changes:
             yield f"{name} = {value!r:.60}"
     if any(len(word) > 1 for word in foreign.generation.get("bad_words_ids") or []):

@@ -45,6 +45,7 @@ TOKENIZERS = ("MarianTokenizer", "M2M100Tokenizer", "NllbTokenizer", "NllbTokeni
 MODEL = {name: type(value) for name, value in MARIAN.items()} | {"decoder_vocab_size": int, "model_type": str}
 TOKENIZER = {"separate_vocabs": bool, "source_lang": str, "target_lang": str, "src_lang": str}
 TOKENIZER |= {"language_codes": str, "tokenizer_class": str, "legacy_behaviour": bool}
+# Of `generate`; these are taken over.
 SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "max_new_tokens": int}
 SEARCH |= {"decoder_start_token_id": int, "length_penalty": float, "repetition_penalty": float}
 SEARCH |= {"no_repeat_ngram_size": int, "suppress_tokens": list[int], "bad_words_ids": list[list[int]]}

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from pellucid.cache import GrowingPast, Memory
 from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import Parity, against, import_extra
+from pellucid.interop.parity import Parity, compare, import_extra
 from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.mask import Mask
 from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
@@ -78,7 +78,7 @@ def against_onnx(folder: Path, loaded: Loaded) -> Parity:
             rows.append(said["logits"])
         return torch.cat(rows, dim=1)
 
-    return against(logits, loaded, f"onnxruntime {runtime.__version__}")
+    return compare(logits, loaded, f"onnxruntime {runtime.__version__}")
 
 
 def run(session: Any, given: Mapping[str, Tensor]) -> dict[str, Tensor]:

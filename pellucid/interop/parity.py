@@ -22,7 +22,8 @@ from pellucid.translate.text_translator import TextTranslator
 SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
 LONGEST = 40  # tokens of a sample's translation
 NEAR = 1e-4  # of log-probabilities in float32
-Logits = Callable[[Tensor, Tensor], Tensor]  # of source ids and of target ids that begin with the start
+# Source ids and target ids from the start token on -> all logits, or log-probabilities of the next tokens.
+Theirs = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,7 @@ def against_transformers(
         said: Tensor = model(input_ids=source, decoder_input_ids=target).logits
         return said
 
-    parity = against(logits, loaded, f"transformers {transformers.__version__}")
-    return replace(parity, same_ids=cut)
+    return replace(compare(logits, loaded, f"transformers {transformers.__version__}"), same_ids=cut)
 
 
 @torch.no_grad()
@@ -110,19 +110,19 @@ def _make_positions_exact(model: Any) -> None:
 
 
 @torch.no_grad()
-def against(their_logits: Logits, loaded: Loaded, name: str) -> Parity:
-    """Compare a model's log-probabilities for the sample sentences with those of another program.
-
-    their_logits: a function that returns that program's logits for the ids of a source and a target.
-    """
+def compare(theirs: Theirs, loaded: Loaded, name: str, near: float = NEAR) -> Parity:
+    """Compare a model's log-probabilities for the sample sentences with those of another program."""
     difference, tokens, same_first = 0.0, 0, 0
-    for source, shifted in inputs(loaded):
-        ours = loaded.model(source, None, shifted).log_softmax(-1)
-        theirs = their_logits(source, shifted).float().log_softmax(-1)
-        difference = max(difference, largest_difference(ours, theirs))
-        same_first += int((ours.argmax(-1) == theirs.argmax(-1)).sum())
+    for source, shifted, target in samples(loaded):
+        ours, said = loaded.model(source, None, shifted).log_softmax(-1), theirs(source, shifted).float()
+        if said.dim() == 2:
+            ours = ours.gather(-1, target[..., None])[..., 0]
+        else:
+            said = said.log_softmax(-1)
+            same_first += int((ours.argmax(-1) == said.argmax(-1)).sum())
+        difference = max(difference, largest_difference(ours, said))
         tokens += shifted.shape[1]
-    return Parity(name, SENTENCES, tokens, difference, same_first=same_first)
+    return Parity(name, SENTENCES, tokens, difference, near, same_first=same_first)
 
 
 def largest_difference(ours: Tensor, theirs: Tensor) -> float:
@@ -131,21 +131,18 @@ def largest_difference(ours: Tensor, theirs: Tensor) -> float:
     return float(apart.nan_to_num(nan=math.inf).max())
 
 
-def inputs(loaded: Loaded) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the ids of each sample sentence, and those of its translation behind the start token."""
-    for source, target in zip(*samples(loaded), strict=True):
-        yield torch.tensor([source]), torch.tensor([[loaded.model.config.start_id, *target[:-1]]])
-
-
-def samples(loaded: Loaded) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the ids of sample sentences, and of the model's translations of them."""
-    to = _language(loaded.vocabulary)
+def samples(loaded: Loaded) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield the ids of each sample sentence, and those of the model's translation: behind the start token,
+    and with the end token."""
+    to, end = _language(loaded.vocabulary), loaded.vocabulary.end_id
     sources = [loaded.vocabulary.encode_source(text, to) for text in sample_texts(loaded.vocabulary)]
     translator = TextTranslator(loaded.model, loaded.vocabulary, loaded.config)
     said = translator.translate_ids(sources, to, beam=1, max_length=LONGEST)
-    end = loaded.vocabulary.end_id
-    ids = [each.hypotheses[0].token_ids for each in said]
-    return sources, [each if each[-1:] == [end] else [*each, end] for each in ids]
+    for source, translation in zip(sources, said, strict=True):
+        ids = translation.hypotheses[0].token_ids
+        target = ids if ids[-1:] == [end] else [*ids, end]
+        shifted = [loaded.model.config.start_id, *target[:-1]]
+        yield torch.tensor([source]), torch.tensor([shifted]), torch.tensor([target])
 
 
 def sample_texts(vocabulary: Vocabulary) -> list[str]:

@@ -2,7 +2,7 @@
 
 import base64
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sentencepiece import SentencePieceProcessor
@@ -71,13 +71,8 @@ def _proto(scores: Mapping[str, float], charsmap: bytes) -> bytes:
 
 
 def _field(number: int, value: int | bytes) -> bytes:
+    """Return a field of a protocol buffer; numbers are small, and a length always takes five bytes."""
     if isinstance(value, int):
-        return bytes([number << 3, *_varint(value)])
-    return bytes([number << 3 | 2, *_varint(len(value))]) + value
-
-
-def _varint(value: int) -> Iterator[int]:
-    while value > 127:
-        yield value & 127 | 128
-        value >>= 7
-    yield value
+        return bytes([number << 3, value])
+    length = (len(value) >> shift & 127 | (128 if shift < 28 else 0) for shift in range(0, 35, 7))
+    return bytes([number << 3 | 2, *length]) + value

@@ -18,7 +18,7 @@ from pellucid.interop import onnx_export
 from pellucid.interop.against import compare_models
 from pellucid.interop.exporting import export
 from pellucid.interop.importing import load_folder
-from pellucid.interop.parity import Parity, against, samples
+from pellucid.interop.parity import Parity, compare, samples
 from pellucid.interop.pieces import count_positions
 
 SEARCH = TranslationConfig(
@@ -64,8 +64,8 @@ def test_a_comparison_sees_one_number_of_one_sentence(which: int, value: float, 
         calls.append(1)
         return log_p
 
-    parity = against(theirs, ours, "theirs")
-    assert len(calls) == 8 == len(samples(ours)[0]) and not parity.same
+    parity = compare(theirs, ours, "theirs")
+    assert len(calls) == 8 == len([*samples(ours)]) and not parity.same
     assert parity.difference == pytest.approx(expected, rel=0.3)
 
 
