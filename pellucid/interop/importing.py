@@ -96,15 +96,14 @@ def import_model(
 
 def _refuse_others(path: Path) -> None:
     """Raise an error unless the folder holds a transformers model."""
-    if is_foreign(path):
-        return
     if is_sealed(path):
         raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
-    _refuse_stranger(path)
-    raise PellucidError(
-        f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
-        "holds config.json, the weights and the vocabulary."
-    )
+    if not is_foreign(path):
+        _refuse_stranger(path)
+        raise PellucidError(
+            f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
+            "holds config.json, the weights and the vocabulary."
+        )
 
 
 def _refuse_stranger(path: Path) -> None:

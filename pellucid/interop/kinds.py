@@ -50,14 +50,8 @@ SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "max_new_tokens":
 SEARCH |= {"decoder_start_token_id": int, "length_penalty": float, "repetition_penalty": float}
 SEARCH |= {"no_repeat_ngram_size": int, "suppress_tokens": list[int], "bad_words_ids": list[list[int]]}
 AT_MOST = dict.fromkeys(("vocab_size", "decoder_vocab_size"), 10_000_000)  # lists of this length are made
-WORDS: dict[Any, str] = {
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    str: "a text",
-    list[int]: "a list of whole numbers",
-    list[list[int]]: "a list of lists of whole numbers",
-}
+WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+WORDS |= {list[int]: "a list of whole numbers", list[list[int]]: "a list of lists of whole numbers"}
 
 
 def check(table: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:

@@ -77,23 +77,18 @@ def _layers(config: ModelConfig) -> Iterator[tuple[str, Place]]:
             if stack == "decoder":
                 yield from _attention(f"{ours}.cross_attention", f"{theirs}.encoder_attn")
             for name, (their_name, axis) in FEED_FORWARD.items():
-                yield from _linear(f"{ours}.feed_forward.{name}", f"{theirs}.{their_name}", axis)
+                yield from _affine(f"{ours}.feed_forward.{name}", f"{theirs}.{their_name}", axis)
             for number, norm in enumerate(NORMS[stack], start=1):
-                yield from _norm(f"{ours}.residual_{number}.norm", f"{theirs}.{norm}")
+                yield from _affine(f"{ours}.residual_{number}.norm", f"{theirs}.{norm}", OUTPUT)
         if config.norm == "first":
-            yield from _norm(f"{stack}.norm", f"model.{stack}.layer_norm")
+            yield from _affine(f"{stack}.norm", f"model.{stack}.layer_norm", OUTPUT)
 
 
 def _attention(ours: str, theirs: str) -> Iterator[tuple[str, Place]]:
     for name, (their_name, axis) in ATTENTION.items():
-        yield from _linear(f"{ours}.{name}", f"{theirs}.{their_name}", axis)
+        yield from _affine(f"{ours}.{name}", f"{theirs}.{their_name}", axis)
 
 
-def _linear(ours: str, theirs: str, axis: int) -> Iterator[tuple[str, Place]]:
+def _affine(ours: str, theirs: str, axis: int) -> Iterator[tuple[str, Place]]:
     yield f"{ours}.weight", Place((f"{theirs}.weight",), axis)
     yield f"{ours}.bias", Place((f"{theirs}.bias",), OUTPUT if axis == OUTPUT else NOT_AT_ALL)
-
-
-def _norm(ours: str, theirs: str) -> Iterator[tuple[str, Place]]:
-    yield f"{ours}.weight", Place((f"{theirs}.weight",), OUTPUT)
-    yield f"{ours}.bias", Place((f"{theirs}.bias",), OUTPUT)
