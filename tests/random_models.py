@@ -103,12 +103,13 @@ def step_of(session: Any, rows: Rows, whole: bool) -> StepOutput:
 def run(
     session: Any, sources: Sequence[Sequence[int]], given: Sequence[tuple[list[int], Rows]]
 ) -> list[dict[str, Any]]:
-    """What a session says at each step, copied; of what was asked for, where it was."""
-    said = []
+    """What a session says at each step, copied; of what was asked for, where it was. At every other step all
+    logits are wanted, which lie elsewhere."""
+    said = list[dict[str, Any]]()
     for joining, rows in given:
         if joining:
             session.read(joining, [sources[place] for place in joining])
-        found = step_of(session, rows, whole=True)._asdict()
+        found = step_of(session, rows, whole=len(said) % 2 == 0)._asdict()
         found["asked"] = np.where(rows.required < 0, 0, found["asked"])
         said.append({name: np.array(each) for name, each in found.items() if each is not None})
     return said

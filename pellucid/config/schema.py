@@ -131,7 +131,8 @@ class ModelConfig:
         matrix, feed_forward = self.width * self.width, 2 * self.width * self.hidden
         layers = self.encoder_layers * (4 * matrix + feed_forward)
         layers += self.decoder_layers * (8 * matrix + feed_forward)
-        return layers + self.width * (self.vocabulary + (self.target_vocabulary or 0))
+        others = (self.target_vocabulary is not None) if self.tied else 2  # matrices of the target's own
+        return layers + self.width * (self.vocabulary + others * self.target_size)
 
     @property
     def target_size(self) -> int:

@@ -15,6 +15,7 @@ from pellucid.config.schema import DataConfig, ModelConfig
 from pellucid.config.settings import convert
 from pellucid.config.toml_file import from_table, read, to_toml
 from pellucid.errors import UsageError
+from pellucid.folder.load import without_weights
 
 # The configuration that DESIGN and the README promise.
 EXAMPLE = """
@@ -168,6 +169,15 @@ def test_unreadable_files(tmp_path: Path, content: bytes | None, message: str) -
 def test_a_shape_of_too_many_parameters_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match="this shape has 83,563,407,998,976 parameters, more than 20,000,"):
         ModelConfig(width=65_536, heads=64, hidden=1_048_576, encoder_layers=256, decoder_layers=256)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"target_vocabulary": 70}, {"tied": False}, {"tied": False, "target_vocabulary": 70}]
+)
+def test_the_parameters_are_the_numbers_in_a_models_matrices(settings: dict[str, Any]) -> None:
+    config = ModelConfig(50, width=12, heads=2, hidden=20, encoder_layers=1, decoder_layers=3, **settings)
+    parameters = without_weights(config).parameters()
+    assert config.parameters == sum(each.numel() for each in parameters if each.dim() > 1)
 
 
 # A configuration in Python

@@ -58,7 +58,8 @@ def check_equal(
         before(weights, room)
         found = run(native.Session(weights, room), sources, given_steps)
         for step, (ours, right) in enumerate(zip(found, expected, strict=True)):
-            for name in StepOutput._fields:
+            assert ours.keys() == right.keys()
+            for name in right:
                 assert np.array_equal(ours[name], right[name]), f"{kernels.kind}, step {step}: {name}"
 
 
@@ -124,6 +125,10 @@ def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.Monke
     monkeypatch.setattr(native.Session, "_take", guarded)
     for seed, (vocabulary, *shape) in enumerate([(9, 6, 1, 5), (70, 72, 3, 100), (1030, 130, 5, 64)]):
         check_equal(ModelConfig(vocabulary, *shape, encoder_layers=2, decoder_layers=2), seed)
+    # More hypotheses than tokens that were read: the logits of a step need more room than all before it.
+    config, room = ModelConfig(2100, width=16, heads=2, hidden=8), room_for([[4]], 6, 2, 4)
+    weights = native.Weights(random_model(config, 1), "int8", kinds()[0])
+    run(native.Session(weights, room), [[4]], steps(config, room, np.random.default_rng(1)))
     assert walls and all((wall == 0xFF).all() for wall in walls)
 
 
@@ -201,6 +206,10 @@ def test_memory_is_kept_for_as_many_threads_as_there_are_if_it_is_not_large(
     del sessions
     assert len(weights._spare) == 2
     weights._spare.clear()
+    for size, is_kept in ((4 << 20, True), (6 << 20, False)):  # only where it is large enough
+        weights.take_back(kept := native.Arena(4 << 20))
+        lent = weights.lend(size)
+        assert lent.size >= size and (lent is kept) == is_kept
     monkeypatch.setattr(native, "SPARE", 1)
     native.Session(weights, room)
     assert not weights._spare

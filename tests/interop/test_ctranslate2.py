@@ -91,8 +91,15 @@ def test_a_wrong_program_or_quantization_is_refused(tmp_path: Path) -> None:
         export("huggingface", translator, tmp_path / "out", quantization="int8")
 
 
-def test_a_difference_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_or_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ours = loaded(OURS["norm last, untied, bias"]())
     monkeypatch.setattr(ctranslate2_export, "sinusoids", lambda *shape: -sinusoids(*shape))
     with pytest.raises(PellucidError, match="NOT the same function"):
-        export("ctranslate2", loaded(OURS["norm last, untied, bias"]()), tmp_path / "out")
+        export("ctranslate2", ours, tmp_path / "out")
+    monkeypatch.setattr(ctranslate2_export, "sinusoids", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export("ctranslate2", ours, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -18,6 +18,7 @@ from pellucid.interop.exporting import PROGRAMS, export
 from pellucid.interop.foreign import AT_MOST, open_foreign
 from pellucid.interop.generation import left_out
 from pellucid.interop.importing import import_model, load_folder
+from pellucid.interop.tensor_files import open_tensors
 
 
 def refused(folder: Path) -> str:
@@ -126,6 +127,15 @@ def test_what_is_no_file_or_too_large_is_refused_unread(name: str, folder: Path)
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
+
+
+def test_a_file_that_is_cut_while_it_is_read_is_an_error(folder: Path) -> None:
+    state = {"a": torch.ones(100), "b": torch.ones(100)}
+    torch.save(state, path := folder / "pytorch_model.bin")
+    opened = open_tensors(path)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(PellucidError, match=r"pytorch_model.bin: it ends inside tensor b. Copy the file ag"):
+        [opened.read(name, torch.float32) for name in state]
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.complex64])
@@ -273,7 +283,9 @@ def test_two_embeddings_that_config_calls_one_are_both_read(
     folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Many opus-mt-tc-big folders are so."""
-    state = state_of(folder)
+    state = {name: each.clone() for name, each in state_of(folder).items()}
+    torch.save(state, folder / "pytorch_model.bin")
+    assert load_folder(folder).model.embedding is not None  # two equal ones are one
     state["model.encoder.embed_tokens.weight"] += 1
     torch.save(state, folder / "pytorch_model.bin")
     report = import_model(folder, tmp_path / "ours")  # compared with transformers
@@ -347,3 +359,5 @@ def test_how_a_model_searches_is_taken_over(folder: Path) -> None:
     change(folder / "generation_config.json", max_new_tokens=None, early_stopping=True)
     translation = load_folder(folder).config.translation
     assert (translation.max_length, translation.early_stopping) == (199, True)
+    change(folder / "generation_config.json", early_stopping="never")
+    assert load_folder(folder).config.translation.early_stopping is False  # which is nearest to it

@@ -126,9 +126,10 @@ def refused(config: pellucid.Config, run: Path, accept: tuple[str, ...] = ()) ->
 
 def test_other_settings_are_refused_with_what_differs(stopped: tuple[pellucid.Config, Path]) -> None:
     config, run = stopped
-    other = changed(changed(config, "training", peak_rate=0.02), "vocabulary", size=40)
+    other = changed(changed(config, "training", peak_rate=0.02, accumulate=2), "vocabulary", size=40)
     assert refused(changed(other, "data", languages=(("xx", "yy"),)), run) == (
         "  data.languages: [] -> [['xx', 'yy']]\n"
+        "  training.accumulate: 1 -> 2\n"
         "  training.peak_rate: 0.01 -> 0.02\n"
         "  vocabulary.size: 50 -> 40"
     )

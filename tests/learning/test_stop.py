@@ -59,6 +59,12 @@ def test_in_a_step_and_in_a_validation(
     assert answers == [f"\n{STEP}{AGAIN.format('Ctrl-C', 0)}\n"]
 
 
+def test_while_the_average_is_made_the_last_step_is_saved_already(tmp_path: Path, answer_in: Any) -> None:
+    answers, config = answer_in(saving, "mean"), short_runs.config(tmp_path / "data")
+    pellucid.train(config, tmp_path / "run")
+    assert answers == [f"\n{END}{AGAIN.format('Ctrl-C', 6)}\n"]
+
+
 def test_while_data_are_read_it_ends_at_once(
     tmp_path: Path, answer_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +119,7 @@ def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) ->
                 signal.raise_signal(signal.SIGHUP)
                 signal.raise_signal(signal.SIGHUP)
     assert str(error.value) == f"stopped by SIGHUP at step 3; everything is saved in {tmp_path / 'parts'}."
+    assert error.value.exit_code == 128 + signal.SIGHUP  # as of a process that a signal ends
     pellucid.train(config, tmp_path / "parts", resume=True)
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
 

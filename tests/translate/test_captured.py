@@ -42,6 +42,14 @@ def test_they_find_what_plain_decoding_finds(
     assert_same(expected, ours.translate(texts, **options))  # in sessions that were used before
 
 
+def test_a_beam_that_is_wider_than_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, texts = translator(seed=1, end=1.0), sentences(3)
+    beam = ours.model.config.target_size // 2
+    expected = ours.translate(texts, beam=beam)
+    on_captured_steps(ours, monkeypatch)
+    assert_same(expected, ours.translate(texts, beam=beam))
+
+
 def test_a_prefix_a_forced_end_and_forbidden_ids() -> None:
     model = translator(seed=2, end=0.5).model
     requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3]) for n in range(10)]
@@ -95,13 +103,24 @@ def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     for count in (1, 5, 6, 7, 8, 1):
         ours.translate_ids([[5] * 3 + [3]] * count, beam=2)
     assert len(made) == 2
+    for _ in range(3):
+        ours.translate_ids([[5] * 3 + [3]], beam=3)
+    assert len(made) == 3  # the oldest made room for it
     room = Room(np.array([17, 3]), np.array([54, 26]), 3, 8, (0, 1))
     assert Shape.of(room) == Shape(places=2, width=3, source=32, longest=64)
 
 
-@pytest.mark.parametrize("shape", [dict(vocabulary=2000), dict(width=64, hidden=128)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "source", "limit"),
+    [
+        (dict(vocabulary=2000), 19, 30),
+        (dict(width=64, hidden=128), 19, 30),
+        (dict(width=64, hidden=64, decoder_layers=4), 2, 120),  # the past is most of it
+    ],
+    ids=str,
+)
 def test_what_a_call_takes_is_no_more_than_was_said(
-    shape: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    shape: dict[str, int], source: int, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = CapturedEngine(enlarged(Transformer(replace(translator().model.config, **shape))))
     rooms, read = list[Room](), CapturedEngine.read
@@ -111,9 +130,9 @@ def test_what_a_call_takes_is_no_more_than_was_said(
         return read(self, sources, room)
 
     monkeypatch.setattr(CapturedEngine, "read", noted)
-    requests = [Request(n, 30, source=[5] * 19 + [3]) for n in range(6)]
+    requests = [Request(n, limit, source=[5] * source + [3]) for n in range(6)]
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
-        decode([engine], requests, Rules(2, 3, (0, 1, 2), options=Options(4, min_length=29)))
+        decode([engine], requests, Rules(2, 3, (0, 1, 2), options=Options(4, min_length=limit - 1)))
     assert 0.2 < most_memory(profiled) / engine.room_bytes(rooms[0]) <= 1
 
 
