@@ -66,16 +66,20 @@ def test_the_model_in_the_package_stays_as_it_is(pellucid: Command) -> None:
 
 
 @pytest.mark.parametrize("of_the_run", [".", "last"])
-def test_a_model_in_training_is_left_alone(pellucid: Command, tmp_path: Path, of_the_run: str) -> None:
+def test_a_model_in_training_is_left_alone(
+    pellucid: Command, tmp_path: Path, of_the_run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = translator()
     (tmp_path / "run").mkdir()
     model = tmp_path / "run" / of_the_run
     save_model(model, ours.model, ours.vocabulary, ours.config, {})
     with lock(tmp_path / "run"):
         files = contents(model)
-        outcome = pellucid("set", model, "translation.beam=1")
-        assert outcome.code == 1 and "another training run is using" in outcome.err
-        assert contents(model) == files
+        monkeypatch.chdir(model)
+        for name in (model, "."):
+            outcome = pellucid("set", name, "translation.beam=1")
+            assert outcome.code == 1 and "another training run is using" in outcome.err
+            assert contents(model) == files
     assert pellucid("set", model, "translation.beam=1").code == 0
     assert load(model).config.translation.beam == 1
 

@@ -56,6 +56,11 @@ class Perfect:
         return [SimpleNamespace(text=self.vocabulary.decode_target(row, to)) for row in ids]
 
 
+def test_a_corpus_of_one_file_has_one_target_language() -> None:
+    corpora = validation.corpora_of(PAIRS, LANGUAGES)
+    assert corpora == {"here to fr": PAIRS[::2], "here to en": PAIRS[1::2]}
+
+
 def validated(
     monkeypatch: pytest.MonkeyPatch,
     taught: Transformer,

@@ -46,6 +46,25 @@ def test_in_fp32_the_engine_finds_what_pytorch_finds(
     assert_same(by_engine, ours.translate(texts, **options))
 
 
+def test_ties_are_decided_alike_where_no_token_comes_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tokens are equally probable: where a hypothesis may not use its likeliest tokens, the next ones of
+    the same hypothesis come before those of the hypothesis after it."""
+    ours = in_precision("auto")
+    projection = ours.model.decoder.projection
+    with torch.no_grad():
+        projection.weight.zero_()  # type: ignore[operator, union-attr]
+        projection.bias.zero_()  # type: ignore[operator, union-attr]
+    found: list[list[list[int]]] = []
+    for kernels in ("", "none"):
+        monkeypatch.setenv(CHOICE, kernels)
+        assert (decoders(ours)[0] is Engine) == (not kernels)
+        options = dict(beam=4, n_best=4, no_repeat_ngram_size=1)
+        for length in range(6, 11):
+            (said,) = ours.translate(sentences(1), **options, min_length=length - 1, max_length=length)
+            found.append([each.token_ids for each in said.hypotheses])
+    assert found[:5] == found[5:]
+
+
 def changed_in_place(ours: Translator) -> None:
     with torch.no_grad():
         ours.model.decoder.layers[1].feed_forward.outer.weight.neg_()  # type: ignore[operator, union-attr]
