@@ -80,14 +80,17 @@ def test_a_reader_that_leaves_early_is_no_error(toy_model: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
-    ("redirection", "message"),
+    ("verb", "redirection", "message"),
     [
-        ("> /dev/full", "standard output: No space left on device."),
-        (">&-", "standard output is closed. Give the command one, such as > FILE."),
+        ("translate", "> /dev/full", "standard output: No space left on device."),
+        ("explain", "'a b' > /dev/full", "standard output: No space left on device."),
+        ("translate", ">&-", "standard output is closed. Give the command one, such as > FILE."),
     ],
 )
-def test_output_that_cannot_be_written_is_code_1(toy_model: Path, redirection: str, message: str) -> None:
-    command = shlex.join([sys.executable, "-m", "pellucid", "translate", str(toy_model)])
+def test_output_that_cannot_be_written_is_code_1(
+    toy_model: Path, verb: str, redirection: str, message: str
+) -> None:
+    command = shlex.join([sys.executable, "-m", "pellucid", verb, str(toy_model)])
     script = ["bash", "-c", f"{command} {redirection}"]
     result = subprocess.run(script, env=HERE, input=b"a b\n", capture_output=True, timeout=120)
     assert (result.returncode, result.stderr.decode()) == (1, f"pellucid: {message}\n")

@@ -10,6 +10,8 @@ from command import Command
 
 from pellucid.cli.arguments import setting
 from pellucid.data.catalog import CORPORA
+from pellucid.learning import run
+from pellucid.learning.stop import Interrupted
 
 # explain and inspect
 
@@ -79,6 +81,19 @@ def test_train_makes_a_model_and_says_what_to_try(
     assert pellucid("translate", out, stdin=b"a b\n").code == 0
     again = pellucid("train", config, "--set", "training.steps=4")
     assert again.code == 2 and "Go on with --resume, or choose another --out." in again.err
+
+
+def test_what_goes_on_with_a_resume_says_resume_once(
+    pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise Interrupted("stopped.")
+
+    monkeypatch.setattr(run, "training", stopped)
+    outcome = pellucid("train", toy.write(tmp_path), "--resume", "--out", tmp_path / "x")
+    assert outcome.err.endswith(
+        f"stopped.\nTo go on: pellucid train {tmp_path}/toy.toml --out {tmp_path}/x --resume\n"
+    )
 
 
 def test_a_file_where_a_folder_should_be(

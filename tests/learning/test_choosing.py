@@ -176,6 +176,7 @@ def test_two_files_and_one_command_which_resumes_bit_for_bit(
     longer = ["training.steps=4", "--minutes", "60", "--out", parts, "--resume"]
     resumed = pellucid(*command, *longer)
     assert resumed.code == 0 and "going on from step 2" in resumed.err
+    assert read(parts / "last" / "config.toml").training.minutes == 60
     assert short_runs.same_weights(tmp_path / "whole" / "last", parts / "last")
     third = pellucid("train", parts / "train.toml", "--out", parts, "--resume", "--set", "training.steps=5")
     assert third.code == 0 and "going on from step 4" in third.err

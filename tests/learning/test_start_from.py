@@ -152,7 +152,7 @@ def test_a_model_of_several_languages_goes_on_in_one_and_keeps_all(
         "pellucid: --to chooses a language of the model that --from names: give --from too.\n"
     )
     outcome = further("--from", "demo", "--to", "es")
-    assert outcome.code == 0, outcome.err
+    assert outcome.code == 0 and f"pellucid translate {tmp_path / 'run'} --to es\n" in outcome.err
     tuned, demo = load_model(tmp_path / "run"), pellucid.load("demo", "cpu")
     assert tuned.vocabulary.languages[0] == ("en", "es")
     assert sorted(tuned.vocabulary.languages) == sorted(demo.vocabulary.languages)
