@@ -221,3 +221,16 @@ def test_at_200_per_cent_all_can_be_read_and_the_matrix_comes_first(open_demo: O
         first = ".plate .matrix:visible, h1 .target-word:visible, .strip-field:visible"
         top = opened.page.locator(first).first.bounding_box()["y"]
         assert top < opened.page.locator("#dock").bounding_box()["y"] - 20
+
+
+def test_on_paper_nothing_ends_at_the_very_edge(open_demo: OpenPage) -> None:
+    opened = open_demo("", 1047, 700)  # A4 landscape within its margins
+    opened.page.emulate_media(media="print")
+    box = opened.page.locator(".best .number").first.bounding_box()
+    assert box["x"] + box["width"] < 1047 - 4
+
+
+def test_what_the_parts_of_a_layer_add_stands_level(open_demo: OpenPage) -> None:
+    opened = open_demo("#decoder.layers.0", 1024, 768)  # where one title is shorter than the others
+    boxes = [each.bounding_box() for each in opened.page.locator(".adds canvas").all()]
+    assert len({round(box["y"]) for box in boxes}) == 1

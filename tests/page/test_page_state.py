@@ -234,3 +234,44 @@ def test_side_by_side_leaves_a_sentence_of_ones_own(open_page: OpenPage, two: Pa
     opened = open_page("#?text=I like cats&to=es", of=two)
     opened.click("beside")
     assert opened.address == "#?beside=other" and opened.is_seen(".beside-card")
+
+
+def test_the_stage_shows_what_the_address_names(open_page: OpenPage, deeper: Explanation) -> None:
+    opened = open_page(of=deeper)
+    shown = "[...document.querySelectorAll('#stage [data-plate]')].map((each) => each.spec.name)"
+    for name in opened.page.evaluate("page.runs[0].names"):
+        opened.go(f"#{name}?cell=0,0")
+        assert name in opened.page.evaluate(shown)
+
+
+READ = "decoder.layers.{}.residual_3.output"  # by the next layer
+
+
+@pytest.mark.parametrize(
+    "before, key, after",
+    [
+        (f"#{READ.format(1)}?in=decoder.layers.2.self_attention&cell=1,2", ",", READ.format(0)),
+        (f"#{SELF}.scores?cell=1,0", ".", "decoder.layers.1.self_attention.scores"),
+    ],
+)
+def test_a_pinned_cell_goes_along_to_another_layer(
+    open_page: OpenPage, deeper: Explanation, before: str, key: str, after: str
+) -> None:
+    opened = open_page(before, of=deeper)
+    opened.press(key)
+    block = "?in=decoder.layers.1.self_attention&" if "residual" in after else "?"
+    assert opened.address == f"#{after}{block}cell={before.split('cell=')[1]}"
+    row, column = map(int, before[-3:].split(","))
+    values = deeper.trace[after].tensor.flatten(0, -3)[0]
+    assert opened.text(".making-total b") == f"{values[row, column]:z.4f}"
+
+
+def test_an_address_names_a_block_that_shows_its_tensor(open_demo: OpenPage) -> None:
+    opened = open_demo(f"#decoder.logits?in={SELF}&cell=1,0")
+    assert opened.address == "#decoder.logits?cell=1,0"
+    assert opened.text("#stage .stage-bar [aria-current=step]").endswith("logits")
+
+
+def test_a_pinned_cell_is_of_a_row_that_the_step_has(open_demo: OpenPage) -> None:
+    opened = open_demo("#decoder.positions?cell=2,1&step=2")
+    assert opened.address == "#decoder.positions?cell=1,1&step=2"

@@ -92,14 +92,32 @@ OF_ANOTHER = """async () => {
     const [shown, meant] = [spec.tensor.data, (await until.get(spec.name)).data];
     same(spec.name, shown.length === meant.length && shown.every((x, at) => Object.is(x, meant[at])), true);
   }
+  const drawing = drawings.get(found("stage").querySelector(".stage-plates"));
+  if (block !== "" && block !== layerOf(block)) {
+    const { figure: { spec }, row: seenRow, column: seenColumn } = drawing.rest;
+    const inTensor = spec.back?.(seenRow, seenColumn) ?? [seenRow, seenColumn];
+    same("block", drawing.view.block, block);
+    const isThere = there("#stage [data-plate]").some(({ spec: { name } }) => name === tensor); // or folded
+    same("stage has it", isThere, tensor !== null || isThere);
+    if (!spec.isParameter) { // which no address leads to
+      same("pinned", seen("#stage .unpin").length, row === null ? 0 : 1);
+      const isShown = !spec.pick || spec.back(...spec.forth(row, column))[1] === column;
+      if (row !== null && isShown) same("pin", [spec.name, ...inTensor], [tensor, row, column]);
+    }
+  }
   for (const told of texts("#stage .time-sentence")) same("stage", told.split(" ")[2], step);
   const making = seen("#stage .making-total b")[0], asked = row !== null && (await until.get(tensor));
-  const drawing = drawings.get(found("stage").querySelector(".stage-plates"));
   if (!making || !asked || asked.axes.at(-1) === "V" || drawing.rest.figure.spec.isParameter) return wrong;
   const { rows, columns, at } = panelOf(asked, asked.axes.includes("H") ? head : 0);
   if (row < rows && column < columns) same("cell", making.textContent, fourDecimals(at(row, column)));
   return wrong;
 }"""
+# What a page that is opened at this address shows too.
+OF_ADDRESS = """() => ["#sentence .said-sentence", "#stage .stage-title", "#stage .pinned .making-total",
+  "#stage .pinned h2"].map((selector) => {
+  const place = document.querySelector(selector);
+  return place?.checkVisibility() ? place.textContent : null;
+})"""
 
 
 class Walk:
@@ -186,10 +204,19 @@ def test_whatever_one_does(open_demo: OpenPage, screen: dict[str, Any], actions:
         did.append(walk.act())
         if walk.chance.random() < 0.3:
             continue  # in a hurry
-        opened.until("!document.querySelector('[aria-busy]')")
-        opened.page.evaluate("playing && playOrPause()")
-        opened.settle()
-        opened.page.evaluate(DRAWN)  # the inspector follows in the next frame
-        last = (seed, did[-6:], opened.address)
-        assert opened.complaints == [], last
-        assert opened.page.evaluate(OF_ANOTHER) == [], last
+        assert_holds(opened, (seed, did[-6:], opened.address))
+    assert_holds(opened, (seed, did[-6:], opened.address))
+    shown = opened.page.evaluate(OF_ADDRESS)
+    opened.page.reload()
+    assert_holds(opened, (seed, "reload", opened.address))
+    assert opened.page.evaluate(OF_ADDRESS) == shown, (seed, opened.address)
+
+
+def assert_holds(opened: Opened, last: Any) -> None:
+    """Wait until all is drawn: there is no complaint, and all is of the run, step and cell of the address."""
+    opened.until("!document.querySelector('[aria-busy]')")
+    opened.page.evaluate("playing && playOrPause()")
+    opened.settle()
+    opened.page.evaluate(DRAWN)  # the inspector follows in the next frame
+    assert opened.complaints == [], last
+    assert opened.page.evaluate(OF_ANOTHER) == [], last

@@ -1,10 +1,16 @@
 // What a tensor is computed from: in the header for each model, written by pellucid/reading/tensors.py.
 
+import { blockOf } from "./parts.js";
+
 /** {of: names of tensors, parameters: names}; both empty for given numbers. */
 export const madeOf = (run, name) => {
   const [of, parameters] = run.model.made_of[name] ?? [[], []];
   return { of, parameters };
 };
+
+/** The tensors that a block makes and reads, in the order of computation: the same list for the same block of any layer. */
+export const tensorsIn = (run, block) =>
+  run.names.filter((name) => blockOf(name) === block).flatMap((name) => [name, ...madeOf(run, name).of]);
 
 /** How x · W + b makes a tensor: {x (its name), xTensor, weight, bias (tensors or null), weightName, biasName, columns:
  *  where this head's columns of W begin}. In `weight` a row is one output, as nn.Linear keeps it. Null: no product. */

@@ -3,10 +3,12 @@
 import { button, choiceOf, element, fill, found, isNarrow, keysOf } from "../base/elements.js";
 import { roam } from "../base/roam.js";
 import { capitalised } from "../base/text.js";
+import { tensorsIn } from "../runs/lineage.js";
 import { fullTitleOf, kindOf, layerOf, layersOf, stackOf, titleOf } from "../runs/parts.js";
 import { runUntil } from "../runs/stepping.js";
 import { drawStages } from "../stages/stages.js";
 import { CLOSED, setState, state, walkTo } from "../view/state.js";
+import { current } from "../view/view.js";
 import { goToBlock } from "./drawing.js";
 import { layerView } from "./layer.js";
 
@@ -63,21 +65,21 @@ const wayTo = (run) => {
   ];
 };
 
-/** The same part in another layer of the stack. */
+/** The same part in another layer of the stack, and the tensor that has the same place there. */
 export const changeLayer = (layer) => {
-  const moved = (name) => name?.replace(layerOf(state.block), layer) ?? null;
-  return setState({ block: moved(state.block), tensor: moved(state.tensor) });
+  const block = state.block.replace(layerOf(state.block), layer);
+  const [here, there] = [state.block, block].map((each) => tensorsIn(current.run, each));
+  return setState({ block, tensor: there[here.indexOf(state.tensor)] ?? null });
 };
 
 /** The stages of the open part, drawn by their own files; they report what was chosen. */
 const drawOpenPart = (run, besideRun, place) => {
-  const { block, tensor, head, row, column, mode, position, cached } = state;
+  const { mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
   const isSame = (side) => run[side].join("\n") === besideRun[side].join("\n");
   const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // of the same tokens
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
-  const runs = { run: until(run), beside: until(beside) };
-  const chosen = { block, tensor, head, row, column };
-  return drawStages({ ...runs, ...chosen, time, select: setState, walk: walkTo }, place);
+  const view = { ...state, run: until(run), beside: until(beside), time, select: setState, walk: walkTo };
+  return drawStages(view, place);
 };

@@ -22,11 +22,9 @@ export const pinCell = (drawing, cell, isWalk = false) => {
   inspect(drawing, cell);
   if (spec.isParameter) return undefined; // an address leads to tensors of the pass alone
   const [row, column] = spec.back?.(cell.row, cell.column) ?? [cell.row, cell.column];
-  const changes = { tensor: spec.name, row, column };
-  const isOtherHead = spec.tensor.axes.includes("H") && spec.head !== view.head;
+  const changes = { tensor: spec.name, row, column, head: spec.tensor.axes.includes("H") ? spec.head : view.head };
   drawing.view = { ...view, ...changes };
-  if (isWalk) return (view.walk ?? view.select)(changes);
-  return view.select(isOtherHead ? { ...changes, head: spec.head } : changes);
+  return (isWalk && view.walk ? view.walk : view.select)(changes);
 };
 
 /** Frame the cell and, in the operands, the row and the column that it was computed from. */

@@ -27,9 +27,8 @@ export const drawStages = async (view, place) => {
   asked.set(place, drawing);
   drawing.stages = await stagesOf(view);
   drawing.changed = await changedStages(run, drawing.stages);
-  drawing.strip = await headStrip(view, block ? `${block}.weights` : "weights", (chosen) =>
-    view.select({ head: chosen }),
-  );
+  const choose = (chosen) => view.select({ head: chosen });
+  drawing.strip = await headStrip(view, block ? `${block}.weights` : "weights", choose);
   if (asked.get(place) !== drawing) return undefined; // something newer is being drawn
   drawings.set(place, drawing);
   return drawChosenStage(drawing);
@@ -38,10 +37,9 @@ export const drawStages = async (view, place) => {
 /** The stages whose results a switch has changed. Differences in the last digits, as any new pass has, do not count. */
 const changedStages = async (run, stages) => {
   const changed = new Set();
-  for (const { key } of stages) {
-    if (!run.unswitched?.names.includes(key)) continue;
-    if (!isNearly(await run.get(key), await run.unswitched.get(key))) changed.add(key);
-  }
+  for (const { key } of stages)
+    if (run.unswitched?.names.includes(key) && !isNearly(await run.get(key), await run.unswitched.get(key)))
+      changed.add(key);
   return changed;
 };
 

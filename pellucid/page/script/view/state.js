@@ -2,8 +2,10 @@
 
 import { panelOf } from "../base/numbers.js";
 import { page } from "../base/page.js";
+import { tensorsIn } from "../runs/lineage.js";
 import { blockOf, blocksOf, isAttention } from "../runs/parts.js";
 import { noSuchName } from "../runs/runs.js";
+import { runUntil } from "../runs/stepping.js";
 import { UNSWITCHED } from "../runs/switches.js";
 
 export const FIRST_STATE = {
@@ -152,19 +154,16 @@ export const stateOf = (hash) => {
 
 /** "part:0+2,other:1" as heads of each part. */
 const silentHeads = (text) => {
-  const parts = text
-    .split(",")
-    .filter(Boolean)
-    .map((part) => part.split(":"));
-  const heads = (said = "") => said.split(/[+ ]/).filter((head) => /^\d+$/.test(head));
-  return Object.fromEntries(parts.map(([path, said]) => [path, heads(said).map(Number)]));
+  const parts = text.matchAll(/([^,:]+):([\d+ ]+)/g);
+  return Object.fromEntries([...parts].map(([, path, heads]) => [path, (heads.match(/\d+/g) ?? []).map(Number)]));
 };
 
-/** What a name of a run means: a tensor and its block, or a block; or why it means nothing. */
+/** What a name of a run means: a tensor and the block that shows it, or a block; or why it means nothing. */
 export const placeOf = (name, block = null, run = page.runs[state.run]) => {
   const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };
-  if (run.names.includes(name)) return { block: blocks.includes(block) ? block : blockOf(name), tensor: name };
+  if (run.names.includes(name))
+    return { block: tensorsIn(run, block).includes(name) ? block : blockOf(name), tensor: name };
   if (blocks.includes(name)) return { block: name, tensor: null };
   return { block: "", tensor: null, fault: noSuchName(name, run.names) };
 };
@@ -172,12 +171,14 @@ export const placeOf = (name, block = null, run = page.runs[state.run]) => {
 /** Limit the state to what these runs have: an address may ask for a head, a cell or a step that does not exist. */
 export const withinRuns = (asked, { whole, run, before, heads }) => {
   const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
-  const { rows, columns } = place.tensor ? panelOf(run.shapes[place.tensor]) : { rows: 0, columns: 0 };
   const within = (number, count) => (number === null ? null : Math.max(0, Math.min(number, count - 1)));
+  const position = within(asked.position, whole.target.length);
+  const { shapes } = asked.mode === "step" ? runUntil(run, position + 1) : run;
+  const { rows, columns } = place.tensor ? panelOf(shapes[place.tensor]) : { rows: 0, columns: 0 };
   return {
     ...asked,
     ...place,
-    position: within(asked.position, whole.target.length),
+    position,
     head: within(asked.head, heads),
     row: place.tensor ? within(asked.row, rows) : null,
     column: place.tensor ? within(asked.column, columns) : null,
