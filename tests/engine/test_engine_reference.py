@@ -171,10 +171,28 @@ def test_ties_go_to_the_lower_ids() -> None:
     model = random_model(config, 1)
     with torch.no_grad():
         model.embedding.weight[4:] = 0.25  # type: ignore[union-attr]
+        model.embedding.weight[1000] = -0.5  # type: ignore[union-attr]
+        model.embedding.weight[1001] = 0.5  # type: ignore[union-attr]  # the logit of one is higher
     room = replace(room_for([[4, 6]], 1, 2, 6), forbidden=[0, 1, 2, 3, 5])
     for kernels in kinds():
         found = first_step(native.Session(native.Weights(model, "int8", kernels), room), 0)
-        assert found.id.tolist() == [[4, 6, 7, 8, 9, 10]] and len(set(found.value[0].tolist())) == 1
+        assert found.id[0, :-1].tolist() == [4, 6, 7, 8, 9] and found.id[0, -1] in (1000, 1001)
+        assert len(set(found.value[0, :-1].tolist())) == 1
+
+
+@pytest.mark.parametrize("activation", ["gelu", "silu"])
+def test_activations_far_below_0_and_near_it(activation: str) -> None:
+    shape = dict(width=32, heads=2, hidden=40, encoder_layers=1, decoder_layers=1)
+    model = random_model(ModelConfig(50, activation=activation, **shape), 3)  # type: ignore[arg-type]
+    inner: Any = model.decoder.layers[0].feed_forward.inner  # type: ignore[union-attr]
+    with torch.no_grad():
+        inner.weight.mul_(1e-6)
+        inner.bias.zero_()[::2] = -100.0
+    room = room_for([[4, 6]], 1, 2, 4)
+    right = first_step(reference.Session(reference.Weights(model), room), 5)
+    for kernels in kinds():
+        found = first_step(native.Session(native.Weights(model, "int8", kernels), room), 5)
+        assert np.array_equal(found.value, right.value) and found.total[0] == right.total[0]
 
 
 @pytest.mark.parametrize("precision", ["int8", "fp32", "bf16"])
