@@ -40,8 +40,7 @@ class Translator(TextTranslator):
     def check(self, pairs: Sequence[tuple[str, str]], to: str | None = None) -> PairsReport:
         """Look for bad pairs in parallel text, (source, target), that the model was trained on: where the
         scores change, copies, other languages, repetitions, and the pairs with the worst scores."""
-        rows = [Pair(*pair, 0, line, "") for line, pair in enumerate(pairs, 1)]
-        return check_pairs(self, lambda: rows, to)
+        return check_pairs(self, (Pair(*pair, 0, line, "") for line, pair in enumerate(pairs, 1)), to)
 
 
 @torch.inference_mode(False)  # in which an engine could not notice a change of the weights

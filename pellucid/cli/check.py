@@ -2,10 +2,9 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
 
 from pellucid.cli.lines import OR_ELSE, corpus_of, put
-from pellucid.data.corpus import Pair, corpus_pairs
+from pellucid.data.corpus import corpus_pairs
 from pellucid.probes.pairs import check_pairs
 from pellucid.seeing.viewed import columns_of_terminal
 from pellucid.translator import load
@@ -15,9 +14,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the mean score by place in the text, suspicious pairs by kind, and the worst pairs."""
     corpus = corpus_of(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
-
-    def read() -> Iterator[Pair]:
-        return corpus_pairs(corpus, 0, arguments.bad_utf8, Counter(), OR_ELSE)
-
-    report = check_pairs(translator, read, arguments.to, arguments.worst)
+    pairs = corpus_pairs(corpus, 0, arguments.bad_utf8, Counter(), OR_ELSE)
+    report = check_pairs(translator, pairs, arguments.to, arguments.worst)
     put(report.lines(max(60, columns_of_terminal())))

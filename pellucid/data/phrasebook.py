@@ -31,6 +31,7 @@ SHORT_FORMS = {
     r"(I|He|She|It|You|We|They|he|she|it|we|they) will": r"\1'll",
     r"(I|We) would": r"\1'd",
 }
+MARKS = frozenset(".,?!¿¡।")
 REPEATED = 8  # times that each variant of a pinned sentence stands in the training files
 
 
@@ -103,13 +104,14 @@ def split() -> dict[str, list[Phrase]]:
 @cache
 def words() -> dict[str, frozenset[str]]:
     """Return the set of words of each language, split as the preparation "words" does."""
-    found: dict[str, set[str]] = {language: set(".,?!¿¡।") for language in LANGUAGES}
-    for meaning in meanings():
-        for language, text in zip(LANGUAGES, meaning.texts, strict=True):
-            for written in {text, shorten(text)} if language == "en" else (text,):
-                both = f"{written} {written[:1].lower()}{written[1:]}"
-                found[language].update(prepare(both, "words", language).split())
-    return {language: frozenset(each) for language, each in found.items()}
+    found = {}
+    for place, language in enumerate(LANGUAGES):
+        text = "\n".join(meaning.texts[place] for meaning in meanings())
+        text += f"\n{shorten(text)}" if language == "en" else ""
+        begun = {line.partition(" ")[0] for line in text.split("\n")}
+        written = {*text.split(), *(word[:1].lower() + word[1:] for word in begun)}
+        found[language] = frozenset(prepare(" ".join(written), "words", language).split()) | MARKS
+    return found
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:

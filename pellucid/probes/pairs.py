@@ -5,7 +5,7 @@ import random
 import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,24 +39,19 @@ class PairsReport(Viewed):
 
 
 def check_pairs(
-    translator: TextTranslator, read: Callable[[], Iterable[Pair]], to: str | None = None, worst: int = 10
+    translator: TextTranslator, pairs: Iterable[Pair], to: str | None = None, worst: int = 10
 ) -> PairsReport:
-    """Look for bad pairs in parallel text. `read` returns its pairs, anew at each call. At most 20,000 are
-    scored and compared, and the `worst` of them translated."""
-    count = sum(1 for _ in read())
-    chosen = range(count) if count <= SAMPLE else random.Random(SEED).sample(range(count), SAMPLE)
-    kinds, some = _look(read(), set(chosen))
+    """Look for bad pairs in parallel text. At most 20,000 are scored and compared, and the `worst` of them
+    translated."""
+    count, kinds, some = _look(pairs)
     if not some:
         raise PellucidError("there is no pair to check: each is empty on a side. Look at the files.")
     scores, prefers = _scores(translator, some, to), None
     edges = np.linspace(0, len(some), min(PARTS, len(some)) + 1).astype(int).tolist()
-    parts = [
-        (some[a].line, some[b - 1].line, float(scores[a:b].mean())) for a, b in itertools.pairwise(edges)
-    ]
-    others = [place for place, pair in enumerate(some) if pair.source != pair.target][
-        :: len(some) // COPIES + 1
-    ]
-    if kinds[COPIED] and others:
+    ends = itertools.pairwise(edges)
+    parts = [(some[a].line, some[b - 1].line, float(scores[a:b].mean())) for a, b in ends]
+    others = [place for place, pair in enumerate(some) if pair.source != pair.target]
+    if kinds[COPIED] and (others := others[:: len(some) // COPIES + 1]):
         copies = [replace(some[place], target=some[place].source) for place in others]
         prefers = float((_scores(translator, copies, to) > scores[others]).mean())
     order = scores.argsort(kind="stable")[:worst].tolist()
@@ -70,11 +65,12 @@ def _scores(translator: TextTranslator, pairs: Sequence[Pair], to: str | None) -
     return np.array([score.total / max(len(score.per_token), 1) for score in scores])
 
 
-def _look(pairs: Iterable[Pair], chosen: set[int]) -> tuple[dict[str, Sequence[int]], list[Pair]]:
-    """Return the lines of empty, copied and repeated pairs, and the chosen pairs that are not empty."""
+def _look(pairs: Iterable[Pair]) -> tuple[int, dict[str, Sequence[int]], list[Pair]]:
+    """Return the number of pairs, the lines of empty, copied and repeated ones, and at most SAMPLE pairs that
+    are not empty."""
     empty, copied, lines, hashes = (array("q") for _ in range(4))  # 8 bytes a pair
-    some = []
-    for place, pair in enumerate(pairs):
+    some, chance = list[Pair](), random.Random(SEED)
+    for pair in pairs:
         lines.append(pair.line)
         hashes.append(hash((pair.source, pair.target)))
         if not pair.source.strip() or not pair.target.strip():
@@ -82,11 +78,13 @@ def _look(pairs: Iterable[Pair], chosen: set[int]) -> tuple[dict[str, Sequence[i
             continue
         if pair.source == pair.target:
             copied.append(pair.line)
-        if place in chosen:
+        if len(some) < SAMPLE:
             some.append(pair)
+        elif (place := chance.randrange(len(lines) - len(empty))) < SAMPLE:
+            some[place] = pair  # so each pair has the same chance to stay
     first = np.unique(np.array(hashes), return_index=True)[1]
-    repeated = np.delete(np.array(lines), first).tolist()
-    return {EMPTY: empty, COPIED: copied, "repeat an earlier one": repeated}, some
+    kinds = {EMPTY: empty, COPIED: copied, "repeat an earlier one": np.delete(lines, first).tolist()}
+    return len(lines), kinds, sorted(some, key=lambda pair: pair.line)
 
 
 def _change(pairs: Sequence[Pair], scores: Any) -> tuple[int, float, float] | None:

@@ -61,11 +61,11 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
         return
     if side == "sentence":
         _check_language(sentence, unknown, vocabulary)
-    near = {word: advice(word, sentence.to, side, vocabulary) for word in unknown}
+    near = [advice(word, sentence.to, side, vocabulary) for word in unknown]
     if len(near) == 1:
-        raise UsageError(f"{side}: the model has no word {unknown[0]!r}. {near[unknown[0]]}")
+        raise UsageError(f"{side}: the model has no word {unknown[0]!r}. {near[0]}")
     if near:
-        each = " ".join(f"{word!r}: {advised}" for word, advised in near.items())
+        each = " ".join(f"{word!r}: {advised}" for word, advised in zip(unknown, near, strict=True))
         raise UsageError(f"{side}: the model does not have {len(near)} of these words. {each}")
 
 
@@ -97,10 +97,9 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
 def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
     """Return the words of each language if the vocabulary comes from the demo's phrasebook, otherwise an
     empty dictionary."""
-    if vocabulary.kind != "word" or not vocabulary.joint:
-        return {}
-    by_language = phrasebook.words()
-    return by_language if set(_words(vocabulary.source)) <= frozenset().union(*by_language.values()) else {}
+    is_alike = vocabulary.joint and {*phrasebook.DIRECTIONS}.issuperset(vocabulary.languages)
+    known = phrasebook.words() if is_alike and vocabulary.kind == "word" else {}
+    return known if frozenset().union(*known.values()).issuperset(_words(vocabulary.source)) else {}
 
 
 def unknown_characters(unknown: Sequence[str]) -> str:
@@ -116,19 +115,14 @@ def _words(model: Pieces) -> list[str]:
     return [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
 
 
-def _side(side: str, to: str | None, vocabulary: Vocabulary) -> tuple[Pieces, str | None]:
-    """Return the SentencePiece model and the language of the "sentence" (source) or the "target"."""
-    if side == "target":
-        return vocabulary.target, vocabulary.target_language(to)
-    return vocabulary.source, vocabulary.source_language(to)
-
-
 def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
-    """Return a hint for an unknown word: the most similar known words, in the language of that side if it is
-    known, or that there are none."""
-    model, language = _side(side, to, vocabulary)
-    own = languages_of(vocabulary).get(language or "", frozenset())
-    words = [known for known in _words(model) if not own or known in own]
+    """Return a hint for an unknown word of a "sentence" or a "target": the most similar known words, in the
+    language of that side if it is known, or that there are none."""
+    is_target = side == "target"
+    language = vocabulary.target_language(to) if is_target else vocabulary.source_language(to)
+    own = languages_of(vocabulary).get(language or "")
+    model = vocabulary.target if is_target else vocabulary.source
+    words = [known for known in _words(model) if own is None or known in own]
     by_letters = {known.casefold(): known for known in words}
     near = nearest(word.casefold(), by_letters)
     if near:

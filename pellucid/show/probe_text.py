@@ -97,47 +97,40 @@ def leak_parts(report: LeakReport, width: int) -> list[Part]:
             verdict += ", in training mode only"
     shown = [*map(str, report.leaks[:LEAKS])]
     shown += [f"… and {len(report.leaks) - LEAKS} more"] if len(report.leaks) > LEAKS else []
-    return [
-        verdict,
-        *([_indent(shown)] if shown else []),
-        "tried:",
-        _indent(report.tried),
-        f"largest difference taken for rounding: {f'{report.rounding:.1e}' if report.rounding else 0}",
-    ]
+    leaks, tried = (_indent(*([line] for line in lines)) for lines in (shown, report.tried))
+    rounding = f"{report.rounding:.1e}" if report.rounding else 0
+    last = f"largest difference taken for rounding: {rounding}"
+    return [verdict, *([leaks] if shown else []), "tried:", tried, last]
 
 
-def _indent(lines: Sequence[str]) -> Table:
-    return Table(["", ""], [["", line] for line in lines], left=2, longest=1000)
+def _indent(*rows: Sequence[str], title: str = "") -> Table:
+    return Table([""], [["", *row] for row in rows], left=3, title=title, longest=1000)
 
 
 @view(PairsReport)
 def pairs_parts(report: PairsReport, width: int) -> list[Part]:
     """Show the mean score by place, where it changes, the suspicious pairs by kind, and the worst ones."""
-    sampled = report.scored + len(report.kinds[EMPTY]) < report.pairs
-    drawn = f" (drawn at random, seed {SEED})" if sampled else ""
-    said = "The scores change at no line."
+    is_whole = report.scored + len(report.kinds[EMPTY]) == report.pairs
+    drawn = "" if is_whole else f" (drawn at random, seed {SEED})"
+    rows = [[f"{first:,}-{last:,}", score] for first, last, score in report.parts]
+    changed = "The scores change at no line."
     if report.change:
-        line, before, after = report.change
-        said = (
-            f"The scores change at line {line:,}: {before:.2f} before it, {after:.2f} from there on. If the "
-            "text is of one kind, a line was lost or added there on one side: look at the lines around it."
-        )
+        changed = (
+            "The scores change at line {:,}: {:.2f} before it, {:.2f} from there on. If the text is of one "
+            "kind, a line was lost or added there on one side: look at the lines around it."
+        ).format(*report.change)
     parts: list[Part] = [
         f"{report.pairs:,} pairs, {report.scored:,} of them scored{drawn}. A score is the mean "
         "log-probability of a target's tokens: 0 is certain.",
-        "",
-        Table(["lines", "score"], [[f"{a:,}-{b:,}", score] for a, b, score in report.parts], form=2),
-        "",
-        said,
+        *("", Table(["lines", "score"], rows, form=2), "", changed),
     ]
     for kind, lines in report.kinds.items():
         if lines:
             listed = ", ".join(f"{line:,}" for line in lines[:NAMED]) + ", …" * (len(lines) > NAMED)
             parts.append(f"{len(lines):,} pairs {kind}: line {listed}")
     if report.prefers_copy is not None:
-        parts.append(
-            f"Of the other sources, the model would rather copy {report.prefers_copy:.0%} than translate."
-        )
+        share = f"{report.prefers_copy:.0%}"
+        parts.append(f"Of the other sources, the model would rather copy {share} than translate.")
     parts += ["", "the worst"]
     for pair, score, said in report.worst:
         texts = {"source": pair.source, "target": pair.target, "model": said}
@@ -147,5 +140,4 @@ def pairs_parts(report: PairsReport, width: int) -> list[Part]:
 
 def sentence_table(title: str, **texts: str) -> Table:
     """Return texts that belong to one sentence as a table, each with its name."""
-    rows = [["", name, text] for name, text in texts.items()]
-    return Table(["", "", ""], rows, left=3, title=title, longest=1000)
+    return _indent(*texts.items(), title=title)
