@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from pellucid.reading.steps import Step
+from pellucid.reading.reading import Step
 
 # The contrast of each text with what is behind it; a text on a picture has none of its own.
 CONTRAST = """() => {

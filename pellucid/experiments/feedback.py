@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pellucid.experiments.result import Result, Row, Table
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
-from pellucid.reading.steps import Step, steps_of
+from pellucid.reading.reading import Step, steps_of
 from pellucid.show.panels import Bars
 from pellucid.translate.request import forbidden_ids
 

@@ -9,8 +9,7 @@ import math
 from pellucid.experiments.result import Result, Row, Table, matrix, shades
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
-from pellucid.reading.reading import read
-from pellucid.reading.steps import log_probabilities
+from pellucid.reading.reading import log_probabilities, read
 from pellucid.seeing.edits import lift_mask
 from pellucid.seeing.trace import Trace
 from pellucid.show.columns import digits

@@ -14,7 +14,7 @@ from pellucid.explanation import Explanation
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import write
-from pellucid.reading.steps import log_probabilities
+from pellucid.reading.reading import log_probabilities
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.show.panels import Bars, Lines, Panel, Shades, draw_panels

@@ -9,8 +9,7 @@ from pellucid.page.assembly import fill, html_page, page_file, styles
 from pellucid.page.bundle import TRANSLATION_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
 from pellucid.page.payload import Shown, payload
-from pellucid.reading.reading import Reading
-from pellucid.reading.steps import Step
+from pellucid.reading.reading import Reading, Step
 from pellucid.reading.words import visible
 
 STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour")

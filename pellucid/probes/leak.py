@@ -84,31 +84,27 @@ class Probe:
     """A model and the sentences to test it with: the caller's ids, or random ones."""
 
     def __init__(self, call: nn.Module | Predict, source: Ids | None, target: Ids | None) -> None:
-        self.call = call
-        self.module = call if isinstance(call, nn.Module) else nn.Module()
+        self.call, self.module = call, call if isinstance(call, nn.Module) else nn.Module()
         self.ours = call.config if isinstance(call, Transformer) else None
-        self.device = next((each.device for each in self.module.parameters()), None)
-        given = [
-            torch.as_tensor(ids, device=self.device).long() for ids in (source, target) if ids is not None
-        ]
-        rows, random = len(given[0]) if given else SENTENCES, torch.Generator().manual_seed(0)
+        device = next((each.device for each in self.module.parameters()), None)
+        given = [torch.as_tensor(ids, device=device).long() for ids in (source, target) if ids is not None]
+        rows, chance = len(given[0]) if given else SENTENCES, torch.Generator().manual_seed(0)
+
+        def draw(low: int, high: int, length: int) -> Tensor:
+            return torch.randint(low, high, (rows, length), generator=chance).to(device)
+
         # Every vocabulary has id 1. What the source says hardly matters here.
         low, high = (0, self.ours.vocabulary) if self.ours else (1, 2)
-        self.source = self._random(low, high, rows, SOURCE, random) if source is None else given[0]
+        self.source = draw(low, high, SOURCE) if source is None else given[0]
         self.mask = torch.ones_like(self.source, dtype=torch.bool)
         if source is None and rows > 1:
             self.mask[-1, -PADDED:] = False
         with steady(self.module, training=False):
             example = self.source.new_ones(rows, TARGET) if target is None else given[-1]
             self.vocabulary = self.logits(example).shape[-1]
-        self.target = (
-            example if target is not None else self._random(0, self.vocabulary, rows, TARGET, random)
-        )
+        self.target = draw(0, self.vocabulary, TARGET) if target is None else example
         if self.target.shape[1] < 2:
             raise UsageError("target has 1 token, so no later token can leak. Give at least 2 tokens.")
-
-    def _random(self, low: int, high: int, rows: int, length: int, random: torch.Generator) -> Tensor:
-        return torch.randint(low, high, (rows, length), generator=random).to(self.device)
 
     def logits(self, target: Tensor, seed: int = 0) -> Tensor:
         """Run one pass with random numbers of this seed: target B L -> logits B L V. Afterwards, the random

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from pellucid.errors import UsageError
-from pellucid.reading.reading import Reading
-from pellucid.reading.steps import Step
+from pellucid.reading.reading import Reading, Step
 from pellucid.reading.words import number_text, visible
 from pellucid.seeing.viewed import Viewed
 

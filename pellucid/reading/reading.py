@@ -5,13 +5,14 @@ right by one, so it never reads the end token, but must predict it. The search t
 not recorded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.reading.passes import in_batch, watch
-from pellucid.reading.steps import Step, steps_of
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
@@ -21,6 +22,20 @@ from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.hypotheses import penalise
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, Translation
+
+ALTERNATIVES = 5  # tokens that a step lists
+
+
+@dataclass(frozen=True)
+class Step:
+    """One position of the target."""
+
+    input: str  # the token that the decoder reads: the target shifted right
+    expected: str
+    predicted: str  # the most probable token
+    probability: float  # of the expected token
+    loss: float  # its negative logarithm
+    alternatives: list[tuple[str, float]]  # the most probable tokens with their probabilities, best first
 
 
 @dataclass(frozen=True)
@@ -108,3 +123,23 @@ def read(translator: TextTranslator, text: str, to: str | None = None, target: s
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
         translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
     return Reading(translation, source.to, target is not None, steps, seen, vocabulary, list(source.ids))
+
+
+def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:
+    """Return the steps of a target, from a watched pass over it."""
+    log_p, record = log_probabilities(seen, target_ids), seen["decoder.probabilities"]
+    inputs, expected = record.labels("L"), vocabulary.target_tokens(target_ids)
+    steps = []
+    for place, probabilities in enumerate(record.tensor[0]):
+        shares, ids = probabilities.sort(descending=True, stable=True)  # of equal ones, the lower id first
+        tokens = vocabulary.target_tokens(ids[:ALTERNATIVES].tolist())
+        best = list(zip(tokens, shares[:ALTERNATIVES].tolist(), strict=True))
+        probability = probabilities[target_ids[place]].item()
+        steps.append(Step(inputs[place], expected[place], tokens[0], probability, -log_p[place], best))
+    return steps
+
+
+def log_probabilities(seen: Trace, target_ids: Sequence[int], sentence: int = 0) -> list[float]:
+    """Return the log-probability of each expected token of one sentence, given the trace of a pass."""
+    log_p_LV = seen["decoder.logits"].tensor[sentence, : len(target_ids)].log_softmax(-1)
+    return log_p_LV.gather(1, torch.tensor(target_ids)[:, None])[:, 0].tolist()

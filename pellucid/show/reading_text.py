@@ -9,8 +9,7 @@ from pellucid.errors import PellucidError
 from pellucid.reading.against import Difference
 from pellucid.reading.beam_path import LOST, BeamPath, BeamStep
 from pellucid.reading.looking import align, find_looks
-from pellucid.reading.reading import Reading
-from pellucid.reading.steps import Step
+from pellucid.reading.reading import Reading, Step
 from pellucid.reading.stepwise import Stepwise
 from pellucid.reading.words import number_text
 from pellucid.seeing.records import find_names

@@ -100,8 +100,8 @@ def renumber(models: Sequence[Any], content: bytes, path: str) -> list[Renumbere
         table = json.loads(content)
         special = {name: int(table["special"][name]) for name in SPECIAL}
         codes = {str(name): int(token) for name, token in table.get("codes", {}).items()}
-        tokens = [[None if each is None else str(each) for each in table[SOURCE]]]
-        tokens += [[None if each is None else str(each) for each in table.get(TARGET) or table[SOURCE]]]
+        sides = table[SOURCE], table.get(TARGET) or table[SOURCE]
+        tokens = [[None if each is None else str(each) for each in side] for side in sides]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PellucidError(f"{path}: this is not a table of tokens. Copy the model folder again.") from None
     return [Renumbered(model, each, special, codes) for model, each in zip(models, tokens, strict=False)]

@@ -200,14 +200,14 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
             raise PellucidError(f"{folder / name}: the vocabulary is missing. Copy the model folder again.")
     protos = {str(folder / name): files[name] for name in names}
     vocabulary = make_vocabulary(protos, config.vocabulary.kind, config.data, files.get(IDS_FILE))
-    sizes = {"source size": vocabulary.source_size, "target size": vocabulary.target_size}
-    expected = {"source size": config.model.vocabulary, "target size": config.model.target_size}
-    expected |= {name: getattr(config.model, name) for name in vocabulary.ids()}
-    for name, value in (sizes | vocabulary.ids()).items():
-        if value != expected[name]:
+    sizes = {"source size": config.model.vocabulary, "target size": config.model.target_size}
+    found = {"source size": vocabulary.source_size, "target size": vocabulary.target_size} | vocabulary.ids()
+    for name, value in found.items():
+        expected = sizes[name] if name in sizes else getattr(config.model, name)
+        if value != expected:
             raise PellucidError(
                 f"{folder / names[-1 if name.startswith('target') else 0]}: {name} = {value}, but the model "
-                f"was made with {expected[name]}: another model's vocabulary. Copy the model folder again."
+                f"was made with {expected}: another model's vocabulary. Copy the model folder again."
             )
     return vocabulary
 

@@ -24,18 +24,15 @@ def find_broken_rules(name: str, claim: Claim, used: Stages, halves: Stages) -> 
 
     used: the earlier stages. halves: the largest rounding errors of their numbers.
     """
-    rules: Iterator[Rule] = iter(())
-    fits = name not in used or claim.numbers.shape == used[name].shape
-    if name == "weights" and fits:
-        rules = _of_weights(claim, used.get("masked_scores"), halves.get("masked_scores"))
-    elif name == "context" and fits and "values" in used:
-        rules = _of_context(claim, used, halves["values"])
+    rules = {"weights": _of_weights, "context": _of_context}.get(name)
     found: dict[Place, list[str]] = {}
-    for is_broken, rule, *numbers in rules:
+    if rules is None or (name in used and claim.numbers.shape != used[name].shape):
+        return found
+    for is_broken, rule, *numbers in rules(claim, used, halves):
         for head, row, column in is_broken.nonzero().tolist():
             place = head, row, column
-            told = rule.format(*(_six_digits(each[place]) for each in numbers))
-            found.setdefault(place, []).append(told)
+            told = [f"{float(each[place]):.6g}".replace("-", "−") for each in numbers]
+            found.setdefault(place, []).append(rule.format(*told))
     return found
 
 
@@ -58,23 +55,23 @@ def carry_rounding(start: Start, claims: Mapping[str, Claim], used: Stages) -> d
     return halves
 
 
-def softmax_bounds(scores: Tensor, halves: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the smallest and the largest weights that the softmax can give if each score is off by at most
-    its entry in `halves`."""
+def _span(scores: Tensor, halves: Tensor) -> Tensor:
+    """Return how far a weight can move in the softmax if each score is off by at most its entry in
+    `halves`."""
     apart = (scores[..., None, :] - scores[..., :, None]).nan_to_num(-math.inf, math.inf, -math.inf)
     off = _of_pairs(halves, halves) * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype))
-    bounds = (1 / (apart + off).exp().sum(-1), 1 / (apart - off).exp().sum(-1))
-    hidden = scores == -math.inf
-    return bounds[0].masked_fill(hidden, 0.0), bounds[1].masked_fill(hidden, 0.0)
+    lowest, highest = (1 / each.exp().sum(-1) for each in (apart + off, apart - off))
+    return (highest - lowest).masked_fill(scores == -math.inf, 0.0)
 
 
-def _of_weights(claim: Claim, scores: Tensor | None, moved: Tensor | None) -> Iterator[Rule]:
+def _of_weights(claim: Claim, used: Stages, earlier: Stages) -> Iterator[Rule]:
     numbers, halves = claim.numbers, claim.halves
     total = numbers.sum(-1, keepdim=True).expand_as(numbers)
     is_off = (total - 1).abs() > halves.sum(-1, keepdim=True) + EXACT
     yield is_off, "a row of weights sums to 1, this one to {}", total
-    if scores is None or moved is None:
+    if "masked_scores" not in earlier:
         return
+    scores, moved = used["masked_scores"], earlier["masked_scores"]
     hidden = scores == -math.inf
     # Of each two keys of a row: is the score of the first surely larger, and its weight surely smaller?
     larger = _of_pairs(scores, -scores) > _of_pairs(moved, moved) + EXACT
@@ -90,32 +87,29 @@ def _unlike_rows(claim: Claim, scores: Tensor, moved: Tensor) -> Tensor:
     from_largest = scores - scores.amax(-1, keepdim=True)
     one, other = from_largest[:, :, None], from_largest[:, None]
     is_same = is_near(one, other, torch.zeros(())).all(-1)  # head, row, other row
-    lowest, highest = softmax_bounds(scores, moved)
-    span = torch.maximum((highest - lowest)[:, :, None], (highest - lowest)[:, None])
-    slack = claim.halves[:, :, None] + claim.halves[:, None] + span + EXACT
+    span = _span(scores, moved)
+    slack = claim.halves[:, :, None] + claim.halves[:, None] + EXACT
+    slack += torch.maximum(span[:, :, None], span[:, None])
     apart = (claim.numbers[:, :, None] - claim.numbers[:, None]).abs()
     return ((apart > slack) & is_same[..., None]).any(2)
 
 
-def _of_context(claim: Claim, used: Stages, moved: Tensor) -> Iterator[Rule]:
-    numbers, values = claim.numbers, used["values"][:, None]
+def _of_context(claim: Claim, used: Stages, earlier: Stages) -> Iterator[Rule]:
+    if "values" not in used:
+        return
+    numbers, values, moved = claim.numbers, used["values"][:, None], earlier["values"][:, None]
     scores = used.get("masked_scores", used["weights"])
     seen = (scores != -math.inf)[..., None]  # head, row, key, 1
     low = torch.where(seen, values, math.inf).amin(2)
     high = torch.where(seen, values, -math.inf).amax(2)
-    slack = claim.halves + torch.where(seen, moved[:, None], 0.0).amax(2) + EXACT
+    slack = claim.halves + torch.where(seen, moved, 0.0).amax(2) + EXACT
     is_outside = ((numbers < low - slack) | (numbers > high + slack)) & seen.any(2)
     if seen.shape[2] > 1:
         sees_first = seen[:, :1, 0] & (seen[:, :1].sum(2) == 1)  # the first row, and nothing else
-        first_row = is_outside[:, :1] & sees_first
-        yield first_row, "the first row of a causal context is the first value row"
+        yield is_outside[:, :1] & sees_first, "the first row of a causal context is the first value row"
     yield is_outside, "a context lies within the range of its values, here {} to {}", low, high
 
 
 def _of_pairs(rows: Tensor, columns: Tensor) -> Tensor:
     """Return rows[..., i] + columns[..., j] for every i and j, as a matrix for each row."""
     return rows[..., :, None] + columns[..., None, :]
-
-
-def _six_digits(number: Tensor) -> str:
-    return f"{float(number):.6g}".replace("-", "−")
