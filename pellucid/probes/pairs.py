@@ -83,7 +83,8 @@ def _look(pairs: Iterable[Pair]) -> tuple[int, dict[str, Sequence[int]], list[Pa
         elif (place := chance.randrange(len(lines) - len(empty))) < SAMPLE:
             some[place] = pair  # so each pair has the same chance to stay
     first = np.unique(np.array(hashes), return_index=True)[1]
-    kinds = {EMPTY: empty, COPIED: copied, "repeat an earlier one": np.delete(lines, first).tolist()}
+    repeated = np.delete(lines, first).tolist()
+    kinds: dict[str, Sequence[int]] = {EMPTY: empty, COPIED: copied, "repeat an earlier one": repeated}
     return len(lines), kinds, sorted(some, key=lambda pair: pair.line)
 
 
