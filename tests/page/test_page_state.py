@@ -275,3 +275,20 @@ def test_an_address_names_a_block_that_shows_its_tensor(open_demo: OpenPage) -> 
 def test_a_pinned_cell_is_of_a_row_that_the_step_has(open_demo: OpenPage) -> None:
     opened = open_demo("#decoder.positions?cell=2,1&step=2")
     assert opened.address == "#decoder.positions?cell=1,1&step=2"
+
+
+def test_a_weight_is_shown_and_not_pinned(open_page: OpenPage) -> None:
+    opened = open_page(f"#{SELF}.queries?cell=1,0")
+    opened.click(".stage-field .plate-chip")
+    opened.click(f"[data-plate='{SELF}.query.weight|0'] :is(td[role=gridcell], .field)")
+    opened.until("document.querySelector('#stage .inspector').textContent.includes('Training found this')")
+    assert "cell=" not in opened.address and not opened.is_seen("#stage .unpin")
+
+
+def test_an_operand_that_is_pinned_stands_where_its_address_shows_it(open_page: OpenPage) -> None:
+    opened = open_page(f"#{CROSS}.queries")
+    opened.click("[data-plate$='residual_1.output'] :is(td[role=gridcell], .field)")
+    opened.until("location.hash.includes('cell=')")
+    opened.settle()
+    title, address = opened.text("#stage .stage-title"), opened.address
+    assert open_page(address).text("#stage .stage-title") == title

@@ -99,8 +99,8 @@ OF_ANOTHER = """async () => {
     same("block", drawing.view.block, block);
     const isThere = there("#stage [data-plate]").some(({ spec: { name } }) => name === tensor); // or folded
     same("stage has it", isThere, tensor !== null || isThere);
+    same("pinned", seen("#stage .unpin").length, row === null ? 0 : 1);
     if (!spec.isParameter) { // which no address leads to
-      same("pinned", seen("#stage .unpin").length, row === null ? 0 : 1);
       const isShown = !spec.pick || spec.back(...spec.forth(row, column))[1] === column;
       if (row !== null && isShown) same("pin", [spec.name, ...inTensor], [tensor, row, column]);
     }

@@ -14,13 +14,15 @@ export const lookAt = (drawing, cell, how) => {
 };
 
 /** Keep a cell in the inspector and in the address. While arrow keys move it, the address waits. */
-export const pinCell = (drawing, cell, isWalk = false) => {
+export const pinCell = async (drawing, cell, isWalk = false) => {
   const { view } = drawing;
   const { spec } = cell.figure;
-  Object.assign(drawing, { isPinned: true, isToShow: !isWalk, rest: cell });
+  const isPinned = !spec.isParameter; // an address leads to tensors of the pass alone
+  if (!isPinned && drawing.isPinned) await drawing.unpin();
+  Object.assign(drawing, { isPinned, isToShow: !isWalk, rest: cell });
   frameCells(drawing, cell);
   inspect(drawing, cell);
-  if (spec.isParameter) return undefined; // an address leads to tensors of the pass alone
+  if (!isPinned) return undefined;
   const [row, column] = spec.back?.(cell.row, cell.column) ?? [cell.row, cell.column];
   const changes = { tensor: spec.name, row, column, head: spec.tensor.axes.includes("H") ? spec.head : view.head };
   drawing.view = { ...view, ...changes };

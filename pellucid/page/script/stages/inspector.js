@@ -43,7 +43,7 @@ const inspectionOf = async ({ view, isPinned, unpin }, { figure: { spec }, row, 
       element("h2", cellPlace(spec, row, column)),
       isPinned
         ? button("Unpin", unpin, { class: "unpin", "data-key": "unpin", title: "Escape" })
-        : element("small.pin-hint", "click a cell to pin it"),
+        : !spec.isParameter && element("small.pin-hint", "click a cell to pin it"),
     ]),
     made,
     beside &&

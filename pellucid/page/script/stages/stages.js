@@ -23,7 +23,7 @@ export const drawStages = async (view, place) => {
     return stageOfView(before) === before.stage ? showChoice(before) : drawChosenStage(before);
   }
   const unfolded = before?.view.block === block ? before.unfolded : new Set();
-  const drawing = { view, place, facts, unfolded, stage: before?.stage ?? null };
+  const drawing = { view, place, facts, unfolded };
   asked.set(place, drawing);
   drawing.stages = await stagesOf(view);
   drawing.changed = await changedStages(run, drawing.stages);
@@ -46,15 +46,11 @@ const changedStages = async (run, stages) => {
 const FIRST_STAGE = "scores"; // of an attention: the dot products that all is about
 
 /** The stage that a view asks for: the one that makes its tensor, or one that has it as an operand. */
-const stageOfView = ({ view: { tensor }, stages, stage }) => {
-  const shows = (each) => tensor && each.items.some(({ name }) => name === tensor);
-  return (
-    stages.find(({ key }) => key === tensor) ??
-    [stage, ...stages].find((each) => stages.includes(each) && shows(each)) ??
-    stages.find(({ key }) => splitName(key).last === FIRST_STAGE) ??
-    stages.at(-1)
-  );
-};
+const stageOfView = ({ view: { tensor }, stages }) =>
+  stages.find(({ key }) => key === tensor) ??
+  stages.find(({ items }) => tensor && items.some(({ name }) => name === tensor)) ??
+  stages.find(({ key }) => splitName(key).last === FIRST_STAGE) ??
+  stages.at(-1);
 
 const drawChosenStage = (drawing) => {
   const { place, strip, view } = drawing;
