@@ -1,6 +1,7 @@
 """A model of ours in CTranslate2: the same scores, and the same translations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,22 @@ from random_translator import loaded
 from pellucid.errors import PellucidError, UsageError
 from pellucid.interop import ctranslate2_export
 from pellucid.interop.exporting import export
-from pellucid.model import sinusoids
+from pellucid.model import Transformer, sinusoids
 from pellucid.translate.request import forbidden_ids
 from pellucid.translator import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2")
+
+
+def starting_with_padding() -> Translator:
+    """As OPUS-MT's models, whose start token is not the one that CTranslate2 takes by default."""
+    made = random_translator.translator(end=1.5)
+    vocabulary = replace(made.vocabulary, start_id=made.vocabulary.pad_id)
+    config = replace(made.config, model=replace(made.config.model, start_id=vocabulary.pad_id))
+    model = Transformer(config.model).eval()
+    model.load_state_dict(made.model.state_dict())
+    return Translator(model, vocabulary, config)
+
 
 OURS: dict[str, Callable[[], Translator]] = {
     "norm last, untied, bias": lambda: random_translator.translator(end=1.5),
@@ -27,6 +39,7 @@ OURS: dict[str, Callable[[], Translator]] = {
     "two vocabularies, silu": lambda: tiny.translator(
         "bpe", joint=False, activation="silu", output_bias=True
     ),
+    "its start token is padding": starting_with_padding,
 }
 
 
@@ -81,6 +94,17 @@ def test_fewer_bits_are_nearly_the_same(tmp_path: Path) -> None:
     assert "the same function but for the rounding" in str(report)
     for name, tensor in translator.model.state_dict().items():
         assert torch.equal(tensor, before[name]), name  # CTranslate2 quantises in place
+
+
+def test_its_positions_reach_as_far_as_ours(tmp_path: Path) -> None:
+    translator = random_translator.translator()
+    ours, vocabulary = loaded(translator), translator.vocabulary
+    longer = replace(ours.config, translation=replace(ours.config.translation, max_length=1500))
+    export("ctranslate2", ours._replace(config=longer), tmp_path / "out", check=False)
+    engine = ctranslate2.Translator(str(tmp_path / "out"), device="cpu", compute_type="float32")
+    piece = vocabulary.target.id_to_piece(vocabulary.target.get_piece_size() - 1)
+    (scored,) = engine.score_batch([[piece]], [[piece] * 1499], max_input_length=0)
+    assert len(scored.log_probs) == 1500  # and the end token
 
 
 def test_a_wrong_program_or_quantization_is_refused(tmp_path: Path) -> None:

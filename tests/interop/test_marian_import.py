@@ -14,6 +14,7 @@ import torch
 from command import Command
 from marian_folders import change, check_attention, model, opus, phrases, pieces, state_of, tokenizer
 from random_translator import check_found
+from sentencepiece import SentencePieceProcessor
 from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
@@ -93,6 +94,27 @@ def test_translations_are_those_of_generate(folder: Path, beam: int) -> None:
     assert check_found(translator, sources, ours, said) >= 15
     distinct = {str(each.hypotheses[0].token_ids) for each in ours}
     assert len(distinct) > (5 if config.width == 32 else 1)  # they are different sentences
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_what_a_folder_says_of_its_search_is_what_generate_does(beam: int, tmp_path: Path) -> None:
+    opus(tmp_path, d_model=32, steps=200)
+    search = {"no_repeat_ngram_size": 2, "repetition_penalty": 1.3, "early_stopping": False}
+    change(tmp_path / "generation_config.json", num_beams=beam, max_length=24, **search)
+    translator, texts = translator_of(tmp_path), phrases("en", 30)
+    config = translator.model.config
+    source, mask = pad([translator.vocabulary.encode_source(text) for text in texts], config.pad_id)
+    generated = theirs(tmp_path).generate(
+        source, attention_mask=mask.long(), return_dict_in_generate=True, output_scores=True
+    )
+    said = [[token for token in row[1:] if token != config.pad_id] for row in generated.sequences.tolist()]
+    ours = [each.hypotheses[0] for each in translator.translate(texts)]
+    if beam == 1:
+        assert [best.token_ids for best in ours] == said
+    else:
+        assert [best.score for best in ours] == pytest.approx(generated.sequences_scores.tolist(), abs=1e-4)
+        assert sum(best.token_ids != row for best, row in zip(ours, said, strict=True)) <= 2  # near ties
+    assert len({str(best.token_ids) for best in ours}) > 5
 
 
 def test_suppressed_tokens_are_never_said(tmp_path: Path) -> None:
@@ -282,6 +304,14 @@ def test_the_pieces_of_another_model_and_damaged_ones_are_refused(tmp_path: Path
     pieces(opus(tmp_path / "opus"), "source.spm", phrases("hi"), 120)
     with pytest.raises(PellucidError, match=r"source\.spm: only \d+ of its 120 pieces have an id: an"):
         load(tmp_path / "opus")
+    side = SentencePieceProcessor(model_file=str(opus(tmp_path / "third") / "source.spm"))
+    names = [side.id_to_piece(token) for token in range(len(side))]
+    table = json.loads((tmp_path / "third" / "vocab.json").read_text())
+    others = {*names[len(names) // 3 :]}  # a third is known
+    table = {f"{token}'s other" if token in others else token: value for token, value in table.items()}
+    (tmp_path / "third" / "vocab.json").write_text(json.dumps(table))
+    with pytest.raises(PellucidError, match=rf"source\.spm: only \d+ of its {len(names)} "):
+        load(tmp_path / "third")
     (tmp_path / "opus" / "source.spm").write_bytes(b"nonsense")
     with pytest.raises(PellucidError, match=r"source\.spm: not a SentencePiece model, or a damaged one"):
         load(tmp_path / "opus")
