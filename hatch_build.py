@@ -17,13 +17,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-SOURCE = ROOT / "pellucid" / "engine" / "kernels.c"
+SOURCE = ROOT / "pellucid" / "decoding" / "kernels.c"
 LIBRARY = SOURCE.with_name("kernels.bin")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-fno-math-errno"]
 FLAGS += ["-fvisibility=hidden"]
 # The functions that tell Python which kinds run here, and of which source the library is.
 DISPATCH = ["-DDISPATCH", f"-DCHECKSUM={zlib.crc32(SOURCE.read_bytes())}u"]
-# For each kind of kernels, what the compiler may use: the names that pellucid/engine/library.py knows.
+# For each kind of kernels, what the compiler may use: the names that pellucid/decoding/library.py knows.
 X86 = {
     "avx512": ["-mcpu=x86_64_v4+avx512vnni", "-mprefer-vector-width=512"],
     "avxvnni": ["-mcpu=x86_64_v3+avxvnni"],

@@ -17,7 +17,7 @@ import torch
 from benchmarks import decode_engines as engines
 from benchmarks.report import machine, write_report
 from pellucid.config.schema import ModelConfig
-from pellucid.engine import native
+from pellucid.decoding import native
 
 CASES = [(1, 1), (1, 4), (16, 1), (32, 1), (32, 4)]  # sentences, beam
 SOURCE = 25  # tokens

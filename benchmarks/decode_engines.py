@@ -18,13 +18,14 @@ import torch
 from torch import Tensor
 
 from pellucid.config.schema import PRESETS, ModelConfig
-from pellucid.engine.decoding import Engine
-from pellucid.engine.library import CHOICE
+from pellucid.decoding.decoder import Decoder as AnyDecoder
+from pellucid.decoding.engine import Engine
+from pellucid.decoding.library import CHOICE
+from pellucid.decoding.pytorch import TransformerDecoder
+from pellucid.decoding.threads import decode
 from pellucid.model import DecoderLayer, Transformer
-from pellucid.translate.decoding import Decoder as AnyDecoder
-from pellucid.translate.decoding import decode
-from pellucid.translate.options import Options
-from pellucid.translate.search import Request, Rules
+from pellucid.search.options import Options
+from pellucid.search.request import Request, SpecialIds
 
 VOCABULARY, LENGTH = 32_000, 25  # target tokens of every sentence, the last included
 PAD, UNKNOWN, START, END = range(4)
@@ -47,7 +48,7 @@ def our_model(size: str = "base") -> Transformer:
 
 def pellucid(model: Transformer, precision: str, threads: int, kernels: str | None = None) -> Decoder:
     """Ours, by the functions that `translate` calls."""
-    served: AnyDecoder = model
+    served: AnyDecoder = TransformerDecoder(model)
     if kernels != "none":
         with environment(CHOICE, kernels):
             served = Engine(model, precision)
@@ -59,9 +60,10 @@ def ours(served: AnyDecoder, threads: int) -> Decoder:
 
     def run(sources: Sources, beam: int) -> list[list[int]]:
         torch.set_num_threads(threads)
-        requests = [Request(number, LENGTH, source=ids) for number, ids in enumerate(sources)]
         options = Options(beam, min_length=LENGTH - 1)
-        found = decode([served], requests, Rules(START, END, (PAD, UNKNOWN, START), options=options))
+        each = enumerate(sources)
+        requests = [Request(number, LENGTH, source=ids, options=options) for number, ids in each]
+        found = decode(served, requests, SpecialIds(START, END, (PAD, UNKNOWN, START)))
         return [each[0].token_ids for each in found]
 
     return run

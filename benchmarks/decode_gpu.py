@@ -19,8 +19,9 @@ import torch
 from benchmarks import decode_engines as engines
 from benchmarks.decode import same
 from benchmarks.report import machine, write_report
+from pellucid.decoding.captured import CapturedEngine
+from pellucid.decoding.pytorch import TransformerDecoder
 from pellucid.model import Transformer
-from pellucid.translate.captured import CapturedEngine
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 THEIRS = "transformers generate"
@@ -45,7 +46,7 @@ def main() -> None:
         threads = torch.get_num_threads()
         decoders = {
             "Pellucid": engines.ours(CapturedEngine(model), threads),
-            "Pellucid without graphs": engines.ours(model, threads),
+            "Pellucid without graphs": engines.ours(TransformerDecoder(model), threads),
             THEIRS: engines.generate(theirs, threads),
         }
         least = engines.LENGTH * decoder_bytes(model) / copies_a_second(device)

@@ -4,6 +4,7 @@ step."""
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.mask import Mask
@@ -31,22 +32,28 @@ class NoPast:
 class GrowingPast:
     """The cache for decoding: each step appends the keys and values of one token. Each row is a hypothesis.
 
-    A cache belongs to one call, never to a module.
+    A cache belongs to one call, never to a module. Rows that join later have fewer positions: the earlier
+    ones are missing, and hidden.
     """
 
     def __init__(self) -> None:
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
+        self._missing_R: Tensor | None = None  # of each row, positions; None: of no row
 
     @property
     def position(self) -> int:
-        """Return the position of the next token."""
+        """Return the position of the next token in the longest row."""
         return self._keys[0].shape[2] if self._keys else 0
 
-    def positions(self, length: int) -> tuple[slice, int]:
+    def positions(self, length: int) -> tuple[slice | Tensor, int]:
         """Return the positions of the next `length` tokens, after those remembered, and a number greater than
         all of them."""
-        return slice(self.position, self.position + length), self.position + length
+        end = self.position + length
+        if self._missing_R is None:
+            return slice(self.position, end), end
+        span = torch.arange(self.position, end, device=self._missing_R.device)
+        return span - self._missing_R[:, None], end
 
     def extend(self, layer: int, keys_BHMK: Tensor, values_BHMU: Tensor) -> tuple[Tensor, Tensor]:
         """Append a layer's new keys and values; return all keys and values, the earlier ones first."""
@@ -59,13 +66,37 @@ class GrowingPast:
         return self._keys[layer], self._values[layer]
 
     def mask(self) -> Mask:
-        """Return the causal mask for queries from the next position on."""
-        return Mask(first_query=self.position)
+        """Return the causal mask for queries from the next position on, which hides missing positions."""
+        if self._missing_R is None:
+            return Mask(first_query=self.position)
+        span = torch.arange(self.position + 1, device=self._missing_R.device)
+        return Mask(span >= self._missing_R[:, None], some_row_is_empty=False)
+
+    def join(self, rows: int) -> None:
+        """Append rows that have no position yet."""
+        if not self._keys:
+            return
+        keys = self._keys[0]
+        present = keys.new_zeros(len(keys), dtype=torch.long)
+        self._missing_R = F.pad(
+            present if self._missing_R is None else self._missing_R, (0, rows), value=self.position
+        )
+        more = (0, 0, 0, 0, 0, 0, 0, rows)
+        self._keys, self._values = (
+            [F.pad(each, more) for each in layers] for layers in (self._keys, self._values)
+        )
 
     def select(self, rows: Tensor) -> None:
         """Keep the rows with these indices (along B), in this order. Beam search does so between steps."""
-        self._keys = [keys.index_select(0, rows) for keys in self._keys]
-        self._values = [values.index_select(0, rows) for values in self._values]
+        first = 0
+        if self._missing_R is not None:
+            missing = self._missing_R[rows]
+            first = int(missing.min())  # positions that no row has any more
+            self._missing_R = missing - first if bool((missing > first).any()) else None
+        self._keys, self._values = (
+            [each[:, :, first:].index_select(0, rows) for each in layers]
+            for layers in (self._keys, self._values)
+        )
 
 
 class FixedPast:
@@ -124,6 +155,28 @@ class Memory:
     def sentences(self) -> int:
         """Return the number of sentences, B."""
         return self.keys_BHMK[0].shape[0]
+
+    def joined_by(self, others: "Memory") -> "Memory":
+        """Return the memory of these sentences, followed by that of others."""
+        longest = max(each.keys_BHMK[0].shape[2] for each in (self, others))
+        here, there = (each._padded(longest) for each in (self, others))
+        keys, values = (
+            [torch.cat(both) for both in zip(ours, theirs, strict=True)]
+            for ours, theirs in ((here.keys_BHMK, there.keys_BHMK), (here.values_BHMU, there.values_BHMU))
+        )
+        masks = [each.mask.allowed_BM for each in (here, there)]
+        return Memory(keys, values, Mask(torch.cat([each for each in masks if each is not None])))
+
+    def _padded(self, length: int) -> "Memory":
+        """Return the same with this number of positions; those that are added are hidden."""
+        keys, allowed = self.keys_BHMK[0], self.mask.allowed_BM
+        if allowed is None:
+            allowed = keys.new_ones((self.sentences, keys.shape[2]), dtype=torch.bool)
+        more = length - keys.shape[2]
+        keys_BHMK, values_BHMU = (
+            [F.pad(each, (0, 0, 0, more)) for each in side] for side in (self.keys_BHMK, self.values_BHMU)
+        )
+        return Memory(keys_BHMK, values_BHMU, Mask(F.pad(allowed, (0, more))))
 
     def select(self, sentences: Tensor) -> "Memory":
         """Return the memory of the sentences with these indices."""

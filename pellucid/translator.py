@@ -9,6 +9,7 @@ import torch
 
 from pellucid.config.device import device_named
 from pellucid.data.corpus import Pair
+from pellucid.decoding.ensemble import check_same_vocabulary
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.interop.importing import load_folder
@@ -16,7 +17,6 @@ from pellucid.probes.compare import Comparison, compare
 from pellucid.probes.pairs import PairsReport, check_pairs
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered
-from pellucid.translate.ensemble import check_same_vocabulary
 from pellucid.translate.text_translator import TextTranslator
 
 

@@ -9,7 +9,7 @@ from enlarged import enlarged
 from hypothesis import strategies as st
 
 from pellucid.config.schema import ModelConfig
-from pellucid.engine.room import Room, Rows, StepOutput
+from pellucid.decoding.room import Array, Room, Rows, StepOutput
 from pellucid.model import Transformer
 
 FORBIDDEN = [0, 1, 2]
@@ -59,15 +59,30 @@ def random_sources(config: ModelConfig, numbers: np.random.Generator) -> list[li
 
 def room_for(sources: Sequence[Sequence[int]], width: int, count: int, candidates: int) -> Room:
     """Room for all of them at once, with `count` tokens each."""
+    lengths, rows = [len(ids) for ids in sources], width * len(sources)
+    cells = sum(lengths) + rows * count
+    return Room(len(sources), rows, width, cells, max(lengths), count, candidates, FORBIDDEN)
+
+
+def starts(sources: Sequence[Sequence[int]], room: Room) -> Array:
+    """Of each place, the first cell of its source and that of its hypotheses. The last place has the first
+    cells."""
     lengths = np.array([len(ids) for ids in sources])
-    return Room(lengths, np.full_like(lengths, count), width, candidates, FORBIDDEN)
+    ends = np.cumsum((lengths + room.width * room.longest)[::-1])[::-1]
+    hypotheses = ends - room.width * room.longest
+    return np.stack((hypotheses - lengths, hypotheses), 1).astype(np.int32)
 
 
-def steps(config: ModelConfig, room: Room, numbers: np.random.Generator) -> list[tuple[list[int], Rows]]:
-    """(the places of the sentences that begin, rows) as a search would give them: not all sentences begin at
-    once, hypotheses are continued or left, and the sentences that reach their limit leave."""
-    count, width = room.longest, room.width
-    begins = numbers.integers(0, 3, len(room.limits))
+Given = tuple[list[int], Array, Rows, int]  # the places that begin, their first cells, rows, candidates
+
+
+def steps(
+    config: ModelConfig, sources: Sequence[Sequence[int]], room: Room, numbers: np.random.Generator
+) -> list[Given]:
+    """What a search would give: not all sentences begin at once, hypotheses are continued or left, the
+    sentences that reach their limit leave, and each step needs some of the candidates."""
+    count, width, cells_of = room.longest, room.width, starts(sources, room)
+    begins = numbers.integers(0, 3, room.places)
     begins[0] = 0
     past: dict[int, list[list[int]]] = {}  # the cells of each hypothesis of each place
     given = []
@@ -78,7 +93,7 @@ def steps(config: ModelConfig, room: Room, numbers: np.random.Generator) -> list
         rows = []
         for place, hypotheses in past.items():
             position = len(hypotheses[0])
-            first = int(room.cells[place]) + position * width
+            first = int(cells_of[place, 1]) + position * width
             chosen = [list(hypotheses[n]) for n in numbers.integers(0, width, width)]
             for column, cells in enumerate(chosen):
                 beyond = [0] * (count - position)
@@ -87,29 +102,29 @@ def steps(config: ModelConfig, room: Room, numbers: np.random.Generator) -> list
                 cells.append(first + column)
             past[place] = chosen
         if rows:
-            given.append((joining, Rows(*(np.array(each, np.int32) for each in zip(*rows, strict=True)))))
+            arrays = Rows(*(np.array(each, np.int32) for each in zip(*rows, strict=True)))
+            few = int(numbers.integers(1, room.candidates + 1))
+            given.append((joining, cells_of[joining, 0], arrays, few))
     return given
 
 
-def step_of(session: Any, rows: Rows, whole: bool) -> StepOutput:
-    """What a session says of these rows."""
+def step_of(session: Any, rows: Rows, candidates: int) -> StepOutput:
+    """What a session says of these rows; without candidates, all logits."""
     count = len(rows.token)
     for there, here in zip(session.rows, rows, strict=True):
         there[:count] = here
-    said: StepOutput = session.step(count, whole)
+    said: StepOutput = session.step(count, candidates)
     return said
 
 
-def run(
-    session: Any, sources: Sequence[Sequence[int]], given: Sequence[tuple[list[int], Rows]]
-) -> list[dict[str, Any]]:
-    """What a session says at each step, copied; of what was asked for, where it was. At every other step all
-    logits are wanted, which lie elsewhere."""
-    said = list[dict[str, Any]]()
-    for joining, rows in given:
+def run(session: Any, sources: Sequence[Sequence[int]], given: Sequence[Given]) -> list[dict[str, Any]]:
+    """What a session says at each step, copied; of what was asked for, where it was."""
+    said = []
+    for joining, cells, rows, candidates in given:
         if joining:
-            session.read(joining, [sources[place] for place in joining])
-        found = step_of(session, rows, whole=len(said) % 2 == 0)._asdict()
-        found["asked"] = np.where(rows.required < 0, 0, found["asked"])
-        said.append({name: np.array(each) for name, each in found.items() if each is not None})
+            session.read(joining, cells, [sources[place] for place in joining])
+        for few in (candidates, 0):
+            found = step_of(session, rows, few)._asdict()
+            found["asked"] = np.where(rows.required < 0, 0, found["asked"])
+            said.append({name: np.array(each) for name, each in found.items() if each is not None})
     return said

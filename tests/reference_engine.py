@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from pellucid.engine.packing import LANES, Affine, Gains, Shape, embedding, parts_of
-from pellucid.engine.room import Array, Room, Rows, StepOutput
+from pellucid.decoding.packing import LANES, Affine, Gains, Shape, embedding, parts_of
+from pellucid.decoding.room import Array, Room, Rows, StepOutput
 from pellucid.model import Norm, Transformer, round_up, sinusoids
 
 CHUNK, MOST = 1024, 87.0  # as in kernels.c
@@ -49,19 +49,19 @@ class Session:
         self._positions = sinusoids(length, shape.width, torch.float32, cpu, shape.positions)
         self.rows = Rows.of(room)
         self._memory: dict[int, list[Tensor]] = {}  # of each place
-        self._cache = torch.zeros(shape.layers, room.cells[-1], 2, shape.across, dtype=torch.float16)
+        self._cache = torch.zeros(shape.layers, room.cells, 2, shape.across, dtype=torch.float16)
 
     @torch.no_grad()
-    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+    def read(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, and store their keys and values for cross-attention at these places, one for each
-        source."""
+        source: here in memory of their own."""
         for place, ids in zip(places, sources, strict=True):
             self._memory[place] = self._read(ids)
 
     @torch.no_grad()
-    def step(self, count: int, whole: bool) -> StepOutput:
-        """Compute one step for the first `count` rows. Return the best next tokens of each row and, if
-        `whole`, all logits."""
+    def step(self, count: int, candidates: int) -> StepOutput:
+        """Compute one step for the first `count` rows. Return the best next tokens of each row, or all logits
+        if candidates = 0."""
         rows = Rows._make(each[:count] for each in self.rows)
         x = self._embed("decoder", torch.as_tensor(rows.token), torch.as_tensor(rows.position))
         *layers, last = self._weights.parts["decoder"]
@@ -71,9 +71,9 @@ class Session:
             x = self._feed_forward(x, layer, "norm_3")
         logits = project(self._before(x, last["norm"]), last["logits"])
         asked = logits.gather(1, torch.as_tensor(rows.required).long().clamp(min=0)[:, None])[:, 0]
-        likely = likeliest(logits, self._room.candidates, list(self._room.forbidden))
+        likely = likeliest(logits, candidates, list(self._room.forbidden))
         found = [tensor.numpy() for tensor in (*likely, *weigh(logits), asked)]
-        return StepOutput._make([*found, logits.numpy() if whole else None])
+        return StepOutput._make([*found, None if candidates else logits.numpy()])
 
     def _embed(self, stack: str, ids: Tensor, positions: Tensor) -> Tensor:
         model, shape = self._weights.model, self._weights.shape

@@ -1,56 +1,71 @@
 """Models that are tables: search cannot tell them from a Transformer."""
 
 import functools
+import math
 import random
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.translate.hypotheses import Array
-from pellucid.translate.options import Options
-from pellucid.translate.search import Rules, Take
+from pellucid.search.hypotheses import Array
+from pellucid.search.next_tokens import AllTokens, LikeliestTokens, NextTokens
+from pellucid.search.options import Options
+from pellucid.search.request import Request, SpecialIds
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 FORBIDDEN = (PAD, UNKNOWN, START)
+SPECIAL = SpecialIds(START, END, FORBIDDEN)
 
 Table = Callable[[int, tuple[int, ...]], Tensor]  # (sentence, what was said) -> logits of the next token
 
 
-def all_at_once(count: int) -> Take:
-    """What takes all sentences at the first step."""
-    everything = iter([range(count)])
-    return lambda open_places: next(everything, ())
-
-
 class TableDecoding:
-    """A model that is a table: its logits follow from the sentence and from all that was said."""
+    """A model that is a table: its logits follow from the sentence's number and from all that was said."""
 
-    device = torch.device("cpu")
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
+    def __init__(self, table: Table, places: int = sys.maxsize) -> None:
+        self.table, self.places = table, places
         self.said: list[tuple[int, ...]] = []
-        self.sentences: list[int] = []
+        self.requests: list[Request] = []
         self.rows_of_steps: list[int] = []
+        self.is_open = True
 
-    def join(self, places: Sequence[int]) -> None:
-        width = len(self.said) // len(self.sentences) if self.said else 1
-        self.said += [()] * len(places) * width
-        self.sentences += places
+    def join(self, requests: Sequence[Request]) -> int:
+        assert self.is_open and len(self.requests) + len(requests) <= self.places
+        self.said += [()] * sum(request.options.width for request in requests)
+        self.requests += requests
+        return len(requests)
 
-    def step(self, tokens: Array, required: Array | None) -> Tensor:
+    def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
         self.rows_of_steps.append(len(self.said))
         self.said = [(*said, token) for said, token in zip(self.said, tokens.tolist(), strict=True)]
-        width = len(self.said) // len(self.sentences)
-        return torch.stack(
-            [self.table(self.sentences[row // width], said[1:]) for row, said in enumerate(self.said)]
-        )
+        sentences = [each.number for each in self.requests for _ in range(each.options.width)]
+        logits = [self.table(n, said[1:]) for n, said in zip(sentences, self.said, strict=True)]
+        every = AllTokens.of_logits(torch.stack(logits))
+        return few(every, required, candidates) if 0 < candidates < len(logits[0]) else every
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         self.said = [self.said[row] for row in rows.tolist()]
         if sentences is not None:
-            self.sentences = [self.sentences[place] for place in sentences.tolist()]
+            self.requests = [self.requests[place] for place in sentences.tolist()]
+        assert len(self.said) == sum(request.options.width for request in self.requests)
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+def few(every: AllTokens, required: Array | None, candidates: int) -> LikeliestTokens:
+    """The likeliest tokens, as an engine gives them."""
+    allowed = every.log_p.clone()
+    allowed[:, list(FORBIDDEN)] = -math.inf
+    log_p, ids = allowed.topk(candidates)
+    ids, order = ids.sort(1)
+    one_each = np.zeros(len(log_p), int) if required is None else required
+    asked = every.log_p[range(len(log_p)), one_each]
+    return LikeliestTokens(log_p.gather(1, order).numpy(), ids.numpy(), asked.numpy(), lambda: every)
 
 
 def random_table(seed: int, size: int, end: float = 0.0, whole: bool = False) -> Table:
@@ -67,5 +82,7 @@ def random_table(seed: int, size: int, end: float = 0.0, whole: bool = False) ->
     return lambda sentence, said: logits(sentence, said).clone()
 
 
-def rules(width: int, **others: object) -> Rules:
-    return Rules(START, END, FORBIDDEN, options=Options(width, **others))  # type: ignore[arg-type]
+def ruled(requests: Sequence[Request], width: int, **others: object) -> list[Request]:
+    """These requests with the rules of a search of this width."""
+    options = Options(width, **others)  # type: ignore[arg-type]
+    return [replace(request, options=options) for request in requests]

@@ -13,7 +13,7 @@ from documents import ROOT, blocks, check_link, check_prints, links
 
 import pellucid
 from pellucid.cli.arguments import command_line
-from pellucid.translate.options import TranslationOptions
+from pellucid.search.options import TranslationOptions
 
 PAGES = [ROOT / "docs" / f"{name}.md" for name in ("python", "tracing", "translating")]
 PYTHON = PAGES[0]

@@ -13,12 +13,6 @@ if TYPE_CHECKING:
 
 LISTED = 10  # numbers of lines that a warning lists
 AS_TEXT = "{} was read as text, because --to {} counts. Leave one out."
-LOST = "{} sentences in, {} out. Give the model one sentence a line."
-TRUNCATED = "too long, only its beginning was translated. Split it into sentences."
-UNFINISHED = (
-    "the translation reached its limit of tokens and is not finished. Split the line into sentences, or "
-    "raise the limit with --max-length."
-)
 TAG = re.compile(r"\s*>>([^<>\s]+)<<")
 
 
@@ -33,8 +27,6 @@ class Doubts:
 
     def add(self, translations: "Sequence[Translation]") -> None:
         """Look at the translations of the next lines, and remember what may be wrong with them."""
-        from pellucid.translate.translation import sentences_lost
-
         unknown = [each.unknown for each in translations]
         for place, each in enumerate(translations):
             number, tag = self.lines + place + 1, TAG.match(each.source)
@@ -42,12 +34,8 @@ class Doubts:
                 written = f">>{tag[1]}<<"
                 self._found[AS_TEXT.format(written, self.to)].append(number)
                 unknown[place] = [word for word in each.unknown if word != written]
-            if each.truncated:
-                self._found[TRUNCATED].append(number)
-            if not each.hypotheses[0].finished:
-                self._found[UNFINISHED].append(number)
-            elif lost := sentences_lost(each):
-                self._found[LOST.format(*lost)].append(number)
+            for doubt in each.doubts:
+                self._found[doubt.replace("max_length", "--max-length")].append(number)
         self.add_unknown(unknown)
 
     def add_unknown(self, unknown: Sequence[Sequence[str]]) -> None:

@@ -4,13 +4,10 @@ import argparse
 import dataclasses
 import json
 import sys
-import warnings
 
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, sides, tell
 from pellucid.translate.evaluate import evaluate, note_on_short, worst_sentences
-
-TOGETHER = 500  # lines between two movements of the progress bar
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -56,21 +53,24 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
     from rich.progress import track
 
     from pellucid.text.preparation import stays_tokenised
-    from pellucid.translate.sentences import TruncationWarning
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, "fp32")
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
-    warnings.simplefilter("ignore", TruncationWarning)  # it would number the lines of a part
     doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
-    texts: list[str] = []
-    starts, quiet = range(0, len(sources), TOGETHER), not sys.stderr.isatty()
-    for start in track(starts, "translating", console=Console(stderr=True), transient=True, disable=quiet):
-        some = sources[start : start + TOGETHER]
-        translations = translator.translate(some, arguments.to, **options)
-        texts += [translation.text for translation in translations]
-        doubts.add(translations)
+    translations = translator.translate_each(sources, arguments.to, **options)
+    texts, quiet = list[str](), not sys.stderr.isatty()
+    for each in track(
+        translations,
+        "translating",
+        len(sources),
+        console=Console(stderr=True),
+        transient=True,
+        disable=quiet,
+    ):
+        texts.append(each.text)
+        doubts.add([each])
     doubts.tell()
     return texts

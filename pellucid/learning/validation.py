@@ -11,12 +11,12 @@ from pellucid.config.file_names import short_names
 from pellucid.config.schema import Config
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair, target_language
+from pellucid.decoding.pytorch import evaluating
 from pellucid.learning.loss import Loss, loss_of
 from pellucid.learning.step import Sample, Validation
 from pellucid.model import Transformer
 from pellucid.text.preparation import prepare, restore, stays_tokenised
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import evaluating
 from pellucid.translate.evaluate import evaluate
 from pellucid.translate.text_translator import TextTranslator
 

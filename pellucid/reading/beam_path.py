@@ -7,15 +7,13 @@ The search that serves translations records nothing. Here it runs again, and its
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pellucid.engine.next_tokens import NextTokens
+from pellucid.decoding.decoder import open_session
 from pellucid.errors import PellucidError
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import TOKENS, visible
+from pellucid.search.hypotheses import Found
+from pellucid.search.lane import Lane, raise_if_failed
 from pellucid.seeing.viewed import Viewed
-from pellucid.translate.beam import best
-from pellucid.translate.decoding import decode_batch, evaluating
-from pellucid.translate.hypotheses import Candidates, Found, Hypotheses
-from pellucid.translate.search import Rules
 from pellucid.translate.sentences import read_source
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, translations_of
@@ -94,32 +92,23 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
     call = translator.request([sentence], {"n_best": translator.config.translation.beam})
-    weighed: list[tuple[list[int], float, float]] = []  # of the last step: ids, log-probability, total
-    steps, found = list[BeamStep](), list[Found]()
-
-    def choose(said: NextTokens, hypotheses: Hypotheses) -> Candidates:
-        chosen = best(said, hypotheses, call.rules.options.beam)
-        before = hypotheses.tokens[0, :, 1:].tolist()
-        arrays = chosen.parents, chosen.tokens, chosen.log_probabilities, chosen.totals
-        each = zip(*(array[0].tolist() for array in arrays), strict=True)
-        weighed[:] = [([*before[parent], token], log_p, total) for parent, token, log_p, total in each]
-        return chosen
-
-    decoders = translator.decoders(call)
-    with evaluating(*decoders):
-        for step in decode_batch(decoders, call.requests, call.rules, choose):
-            found = step.done.get(0, [])
-            candidates = _candidates(weighed, step.open, found, call.rules, reading)
+    (request,), beam = call.requests, call.requests[0].options.beam
+    steps, endings = list[BeamStep](), list[Found]()
+    with open_session(translator.decoder(call), [request], call.special) as session:
+        while not session.is_idle:
+            step = session.step()
+            endings = raise_if_failed(step.ended[0]) if step.ended else []
+            candidates = _candidates(step.open[0], endings, call.special.end, reading)
             ids = target[: len(steps) + 1]
             place = next((n for n, each in enumerate(candidates) if each.token_ids == ids), None)
             steps.append(BeamStep(candidates, place))
-    if not reading.forced and found[0].token_ids != target:
+    if not reading.forced and endings[0].token_ids != target:
         raise PellucidError(
             "the search now finds another translation than before, because the model or its settings "
             "changed in between. Explain the sentence again."
         )
-    (said,) = translations_of(call, [found], vocabulary)
-    return BeamPath(call.rules.options.beam, steps, said.hypotheses, vocabulary.target_tokens(target))
+    (said,) = translations_of(call, [endings], vocabulary)
+    return BeamPath(beam, steps, said.hypotheses, vocabulary.target_tokens(target))
 
 
 def search_verdict(translator: TextTranslator, reading: Reading) -> str:
@@ -131,23 +120,18 @@ def search_verdict(translator: TextTranslator, reading: Reading) -> str:
     return f"{visible(reading.translation.text)!r}: {verdict}"
 
 
-def _candidates(
-    weighed: Sequence[tuple[list[int], float, float]],
-    still_open: Hypotheses,
-    found: Sequence[Found],
-    rules: Rules,
-    reading: Reading,
-) -> list[Candidate]:
+def _candidates(lane: Lane, endings: Sequence[Found], end_id: int, reading: Reading) -> list[Candidate]:
     """Return the candidates of a step, each with its fate: kept, finished, cut off, dropped or left open."""
-    open_ids = [row.tolist()[1:] for sentence in still_open.tokens for row in sentence]
-    candidates = []
-    for rank, (ids, log_p, total) in enumerate(weighed):
+    open_ids = [row.tolist()[1:] for sentence in lane.hypotheses.tokens for row in sentence]
+    last, candidates = lane.considered, []
+    arrays = last.tokens[0, :, 1:], last.log_probabilities[0, :, -1], last.totals[0]
+    for rank, (ids, log_p, total) in enumerate(zip(*(each.tolist() for each in arrays), strict=True)):
         if total == float("-inf"):
             break  # the step had fewer continuations than places
-        fate = "kept" if ids in open_ids else "left open" if found else "dropped"
-        if ids[-1] == rules.end_id:
-            fate = "finished" if rank < rules.options.width else "dropped"
-        elif any(each.token_ids == ids for each in found):
+        fate = "kept" if ids in open_ids else "left open" if endings else "dropped"
+        if ids[-1] == end_id:
+            fate = "finished" if rank < lane.width else "dropped"
+        elif any(ending.token_ids == ids for ending in endings):
             fate = "cut off"
         candidates.append(Candidate(reading.vocabulary.target_tokens(ids), ids, log_p, total, fate))
     return candidates

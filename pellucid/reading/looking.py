@@ -13,7 +13,6 @@ from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, words_of
 from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import batches
 from pellucid.translate.sentences import TOKENS as LONGEST
 from pellucid.translate.sentences import read_source
 from pellucid.translate.translation import Translation
@@ -143,23 +142,15 @@ def align(reading: Reading) -> Alignment:
     return _align(pair, weights_HLM, reading.watched_layer, reading.vocabulary)
 
 
-def align_translations(
-    model: Transformer, vocabulary: Vocabulary, translations: Sequence[Translation], to: str | None = None
-) -> list[Alignment]:
-    """Return the alignment of each translation, as `align` does, from watched passes over several at once."""
+def align_translation(
+    model: Transformer, vocabulary: Vocabulary, translation: Translation, to: str | None = None
+) -> Alignment:
+    """Return the alignment of a translation, as `align` does, from a watched pass."""
     layer = f"decoder.layers.{model.config.decoder_layers - 1}.cross_attention"
-    pairs = []
-    for each in translations:
-        ids = read_source(each.source, to, vocabulary, LONGEST).ids
-        pairs.append((ids, each.hypotheses[0].token_ids or [vocabulary.end_id]))
-    alignments: dict[int, Alignment] = {}
-    for group in batches([max(map(len, pair)) for pair in pairs], TOGETHER):
-        some = [pairs[place] for place in group]
-        record = watch(model, in_batch(model, some), only=f"{layer}.weights")[f"{layer}.weights"]
-        for place, pair, weights_HLM in zip(group, some, record.tensor, strict=True):
-            source, target = map(len, pair)
-            alignments[place] = _align(pair, weights_HLM[:, :target, :source], layer, vocabulary)
-    return [alignments[place] for place in range(len(pairs))]
+    ids = read_source(translation.source, to, vocabulary, LONGEST).ids
+    pair = ids, translation.hypotheses[0].token_ids or [vocabulary.end_id]
+    seen = watch(model, in_batch(model, [pair]), only=f"{layer}.weights")
+    return _align(pair, seen[f"{layer}.weights"].tensor[0], layer, vocabulary)
 
 
 def _align(

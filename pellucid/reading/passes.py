@@ -10,10 +10,10 @@ import torch
 
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
+from pellucid.decoding.pytorch import evaluating
 from pellucid.model import Transformer
 from pellucid.seeing.trace import Edit, Trace, trace
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import evaluating
 
 
 def in_float32(model: Transformer) -> Transformer:

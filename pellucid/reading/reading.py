@@ -14,12 +14,12 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.words import source_of, target_of, visible
+from pellucid.search.hypotheses import penalise
 from pellucid.seeing.records import attentions
 from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import is_watched
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.hypotheses import penalise
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, Translation
 

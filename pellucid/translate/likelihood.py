@@ -1,7 +1,7 @@
 """Compute how probable given translations are: one teacher-forced pass computes all positions at once."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,12 +10,12 @@ from torch import Tensor
 from pellucid.cache import NoPast
 from pellucid.config.device import device_of
 from pellucid.data.batch import pad
+from pellucid.decoding.ensemble import log_of_mean
+from pellucid.decoding.model_state import is_hidden
+from pellucid.decoding.pytorch import evaluating
 from pellucid.errors import SentenceError
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import batches, evaluating
-from pellucid.translate.ensemble import log_of_mean
-from pellucid.translate.model_state import is_hidden
 from pellucid.translate.sentences import Sentence
 
 TOGETHER = 4096  # tokens of sources or of targets that are scored together
@@ -89,3 +89,16 @@ def _of_batch(
         log_p_RV = model.logits(some[None])[0].float().log_softmax(-1)
         log_p.append(log_p_RV.gather(1, ids[:, None])[:, 0])
     return torch.cat(log_p).cpu()
+
+
+def batches(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Yield groups of indices, longest sentences first. A group has at most `batch_tokens` tokens, padding
+    included; a longer sentence is a group of its own."""
+    group: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        if group and (len(group) + 1) * lengths[group[0]] > batch_tokens:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group

@@ -8,19 +8,20 @@ from typing import Any
 from pellucid.config.schema import TranslationConfig
 from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
+from pellucid.search.options import Prefix, options_of
+from pellucid.search.request import Request, SpecialIds
 from pellucid.text.vocabulary import Vocabulary, check_ids
-from pellucid.translate.options import Prefix, options_of
-from pellucid.translate.search import Request, Rules
 from pellucid.translate.sentences import Sentence
 
 
 @dataclass(frozen=True)
 class Call:
-    """The sentences of a call, a request to the search for each sentence that is not empty, and the rules."""
+    """The sentences of a call, and a request to the search for each sentence that is not empty."""
 
     sentences: Sequence[Sentence]
     requests: list[Request]
-    rules: Rules
+    special: SpecialIds
+    n_best: int
 
 
 def make_call(
@@ -33,12 +34,7 @@ def make_call(
     """Make the input of the search from sentences and options; raise an error for a wrong option."""
     chosen, never = options_of(options, defaults), forbidden_ids(model, vocabulary)
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary, never)
-    rules = Rules(
-        model.config.start_id,
-        model.config.end_id,
-        forbidden=[*never, *defaults.suppressed],
-        options=chosen,
-    )
+    special = SpecialIds(model.config.start_id, model.config.end_id, [*never, *defaults.suppressed])
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
         if sentence.empty:
@@ -53,8 +49,8 @@ def make_call(
                 Setting("max_length", limit),
                 Setting("max_length", len(prefix) + 1),
             )
-        requests.append(Request(number, limit, prefix, sentence.ids, vocabulary.count_tags(prefix)))
-    return Call(sentences, requests, rules)
+        requests.append(Request(number, limit, prefix, sentence.ids, vocabulary.count_tags(prefix), chosen))
+    return Call(sentences, requests, special, chosen.n_best)
 
 
 def forbidden_ids(model: Transformer, vocabulary: Vocabulary) -> list[int]:

@@ -1,16 +1,21 @@
 """Translate text: sentences in, translations out."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack, cast, overload
 
 from pellucid.config.schema import Config
+from pellucid.decoding.decoder import Decoder, open_session
+from pellucid.decoding.ensemble import only_one
+from pellucid.decoding.serving import Serving
+from pellucid.decoding.threads import decode, decode_each
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
+from pellucid.search.lane import raise_if_failed
+from pellucid.search.options import TranslationOptions
+from pellucid.search.request import Request
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.decoding import Decoder, decode, decode_batch, evaluating
-from pellucid.translate.ensemble import only_one
 from pellucid.translate.likelihood import Score, score_texts
-from pellucid.translate.options import TranslationOptions
 from pellucid.translate.request import Call, make_call
 from pellucid.translate.sentences import (
     TOKENS,
@@ -21,8 +26,10 @@ from pellucid.translate.sentences import (
     take_ids,
     warn_of_truncation,
 )
-from pellucid.translate.serving import Serving
 from pellucid.translate.translation import Translation, stable_beginning, text_of, translations_of
+
+TYPICAL = (TOKENS, 64, 32)  # tokens of the longest source, and of usual ones
+MANY = 1000  # sentences, of those that come one by one, for which there should be room
 
 
 class TextTranslator:
@@ -112,6 +119,32 @@ class TextTranslator:
         translations = self._translate(self._read_sources(texts, to), options)
         return translations[0] if isinstance(sources, str) else translations
 
+    def translate_each(
+        self, sources: Iterable[str], to: str | None = None, **options: Unpack[TranslationOptions]
+    ) -> Iterator[Translation]:
+        """Translate texts as they come, for example the lines of a file or of a pipe, and yield their
+        translations in order. However many they are, they take no more memory. The options are those of
+        `translate`; what was too long is marked, but not warned of."""
+        self._check_language(to)
+        typical = [Sentence("", "", [self.vocabulary.end_id] * length, to) for length in TYPICAL]
+        call = self.request([*typical, *typical[1:] * (MANY // len(TYPICAL))], options)
+        return self._translate_each(sources, to, options, call)
+
+    def _translate_each(
+        self, sources: Iterable[str], to: str | None, options: TranslationOptions, typical: Call
+    ) -> Iterator[Translation]:
+        calls = deque[Call]()
+
+        def requests() -> Iterator[Request | None]:
+            for text in sources:
+                calls.append(self.request(self._read_sources([text], to), options))
+                yield next(iter(calls[-1].requests), None)
+
+        decoder = self.decoder(typical)
+        for hypotheses in decode_each(decoder, requests(), typical.requests, typical.special):
+            call = calls.popleft()
+            yield from translations_of(call, [hypotheses] if call.requests else [], self.vocabulary)
+
     def translate_ids(
         self, sources: Sequence[Sequence[int]], to: str | None = None, **options: Unpack[TranslationOptions]
     ) -> list[Translation]:
@@ -158,9 +191,9 @@ class TextTranslator:
         """Return the input of the search: sentences, a request for each that is not empty, and rules."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
 
-    def decoders(self, call: Call) -> Sequence[Decoder]:
-        """Return what computes the steps of the search for this call: engines, or the models in PyTorch."""
-        return self._serving.decoders(call)
+    def decoder(self, call: Call) -> Decoder:
+        """Return what decodes the sentences of this call: engines, or the models in PyTorch."""
+        return self._serving.decoder(call.requests)
 
     def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
         self._check_language(to)
@@ -170,17 +203,20 @@ class TextTranslator:
     def _translate(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translation]:
         warn_of_truncation(sentences, self._longest, stacklevel=4)
         call = self.request(sentences, options)
-        return translations_of(call, decode(self.decoders(call), call.requests, call.rules), self.vocabulary)
+        results = decode(self.decoder(call), call.requests, call.special) if call.requests else []
+        return translations_of(call, results, self.vocabulary)
 
     def _stream(self, sentence: Sentence, call: Call) -> Iterator[str]:
-        if sentence.empty:
+        said, ended = "", not call.requests
+        if ended:
             return
-        said, decoders = "", self.decoders(call)
-        with evaluating(*decoders):
-            for step in decode_batch(decoders, call.requests, call.rules):
-                ids = step.done[0][0].token_ids if step.done else step.open.tokens[0, 0, 1:].tolist()
+        with open_session(self.decoder(call), call.requests, call.special) as session:
+            while not ended:
+                step = session.step()
+                ended = session.is_idle
+                ids = raise_if_failed(step.ended[0])[0].token_ids if ended else step.said(0)
                 text = text_of(ids, sentence.to, self.vocabulary)
-                text = text if step.done else stable_beginning(text, self.vocabulary.preparation)
+                text = text if ended else stable_beginning(text, self.vocabulary.preparation)
                 if len(text) > len(said):
                     yield text[len(said) :]
                     said = text

@@ -4,14 +4,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pellucid.search.hypotheses import Found
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.hypotheses import Found
 from pellucid.translate.request import Call
 
 # Where sentences end, in many scripts. Of a source, what may be an abbreviation or an ordinal does not count,
 # such as "z. B." or "am 3. Mai".
 _END = re.compile(r"[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+")
 _SURE_END = re.compile(r"(?<!\d)(?<!\b\w)[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s+(?![a-z])|\s*$)|[。！？]+")
+LOST = "{} sentences in, {} out. Give the model one sentence a line."
+TRUNCATED = "too long, only its beginning was translated. Split it into sentences."
+UNFINISHED = (
+    "the translation reached its limit of tokens and is not finished. Split the line into sentences, or "
+    "raise the limit with max_length."
+)
 # A straight quotation mark may still be joined to the words on its left and on its right.
 _QUOTE = re.compile(r"\"|(?<!\w)'|'(?!\w)")
 
@@ -53,6 +59,18 @@ class Translation:
         """Return the tokens of the best hypothesis."""
         return self.hypotheses[0].tokens
 
+    @property
+    def doubts(self) -> list[str]:
+        """Say why the translation may be wrong: its source was cut, it is not finished, or it has fewer
+        sentences, counted by their final punctuation. Unknown words are in `unknown`."""
+        doubts = [TRUNCATED] if self.truncated else []
+        said = len(_SURE_END.findall(self.source)), max(len(_END.findall(self.text)), 1)
+        if not self.hypotheses[0].finished:
+            doubts.append(UNFINISHED)
+        elif said[1] < said[0]:
+            doubts.append(LOST.format(*said))
+        return doubts
+
 
 def translations_of(
     call: Call, found: Sequence[Sequence[Found]], vocabulary: Vocabulary
@@ -68,20 +86,13 @@ def translations_of(
                 vocabulary.target_tokens(each.token_ids),
                 **vars(each),
             )
-            for each in of_sentence.get(number, [])[: call.rules.options.n_best]
+            for each in of_sentence.get(number, [])[: call.n_best]
         ]
         nothing = [Hypothesis("", [], [], 0.0, [], finished=True)]
         translations.append(
             Translation(sentence.text, hypotheses or nothing, sentence.truncated, sentence.unknown)
         )
     return translations
-
-
-def sentences_lost(translation: Translation) -> tuple[int, int] | None:
-    """Return the numbers of sentences in and out, counted by their final punctuation, if fewer came out;
-    otherwise None."""
-    said = len(_SURE_END.findall(translation.source)), max(len(_END.findall(translation.text)), 1)
-    return said if said[1] < said[0] else None
 
 
 def text_of(ids: list[int], to: str | None, vocabulary: Vocabulary) -> str:

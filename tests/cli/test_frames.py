@@ -11,7 +11,7 @@ import toy
 from command import Command
 
 import pellucid as package
-from pellucid.engine import native
+from pellucid.decoding import native
 
 ROOT = str(Path(package.__file__).parent)
 

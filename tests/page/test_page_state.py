@@ -53,7 +53,7 @@ LEADS_BACK = """(changes) => {
         {"position": 1, "cached": False},
         {"text": "I like cats & dogs", "to": "es", "target": "a, b"},
         {"block": SELF, "tensor": f"{SELF}.weights", "mode": "training", "head": 1, "row": 2, "column": 0},
-        {"block": SELF, "tensor": "encoder.output", "mode": "training"},
+        {"block": CROSS, "tensor": "encoder.output", "mode": "training"},
         {"switches": {"causal": False, "where": SELF, "head": 1}},
         {"switches": {"scale": False, "residual": False, "padding": "unmasked", "where": "decoder.layers.1"}},
         {"switches": {"silent": {SELF: [0, 1], CROSS: [1]}}, "beside": "before"},

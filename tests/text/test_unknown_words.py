@@ -11,7 +11,7 @@ from random_translator import translator
 
 from pellucid.folder.checkpoint import save_model
 from pellucid.translate.sentences import read_source, read_target
-from pellucid.translate.translation import Hypothesis, Translation, sentences_lost
+from pellucid.translate.translation import LOST, Hypothesis, Translation
 
 KNOWN, UNKNOWN = "the dog", "the 🙂🙂 dög"
 
@@ -135,4 +135,4 @@ def test_sentences_that_vanish_are_said(pellucid: Command) -> None:
 )
 def test_how_sentences_are_counted(source: str, said: str, lost: tuple[int, int] | None) -> None:
     translation = Translation(source, [Hypothesis(said, [], [], 0.0, [], finished=True)])
-    assert sentences_lost(translation) == lost
+    assert translation.doubts == ([LOST.format(*lost)] if lost else [])

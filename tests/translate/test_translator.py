@@ -10,13 +10,14 @@ import torch
 from random_translator import assert_same, sentences, translator
 
 from pellucid.config.schema import Config, ModelConfig, TranslationConfig
+from pellucid.decoding.pytorch import TransformerDecoder
+from pellucid.decoding.threads import decode
 from pellucid.folder.checkpoint import save_model
 from pellucid.model import Transformer
+from pellucid.search.options import Options
+from pellucid.search.request import Request, SpecialIds
 from pellucid.seeing.trace import editing
-from pellucid.translate.decoding import batches, decode_batch
-from pellucid.translate.likelihood import log_probabilities
-from pellucid.translate.options import Options
-from pellucid.translate.search import Request, Rules
+from pellucid.translate.likelihood import batches, log_probabilities
 from pellucid.translator import load
 
 
@@ -133,8 +134,8 @@ def test_padding_is_the_pad_token_s() -> None:
 
     sources, targets = [[5, 6, 3], [3]], [[7, 3], [3]]
     with editing(model, {f"{stack}.token_embeddings": look(stack) for stack in seen}):
-        requests = [Request(n, 1, source=ids) for n, ids in enumerate(sources)]
-        list(decode_batch([model], requests, Rules(2, 3, options=Options(1))))
+        requests = [Request(n, 1, source=ids, options=Options(1)) for n, ids in enumerate(sources)]
+        decode(TransformerDecoder(model), requests, SpecialIds(2, 3))
         log_probabilities([model], sources, targets, 100)
     padding = model.embedding.weight[4] * math.sqrt(8)
     for read in seen["encoder"]:

@@ -12,8 +12,8 @@ from random_translator import sentences, translator, vocabulary
 
 from pellucid.config.schema import Config, DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
+from pellucid.search.options import LIMITS
 from pellucid.text.vocabulary_training import train_vocabulary
-from pellucid.translate.options import LIMITS
 from pellucid.translate.sentences import TruncationWarning, read_source, read_target
 from pellucid.translator import Translator, load
 

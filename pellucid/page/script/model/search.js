@@ -1,4 +1,4 @@
-// Beam search, as pellucid/translate/search.py and beam.py have it: from what the model says of each next token to whole
+// Beam search, as pellucid/search has it: from what the model says of each next token to whole
 // hypotheses. Each step keeps the 2 · beam best continuations; an end token counts only inside the best `beam`; the
 // search is done as soon as `beam` hypotheses have ended, or at the limit. Ties go to the lower hypothesis, then the
 // lower id. Beam 1 is greedy.

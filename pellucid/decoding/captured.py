@@ -1,0 +1,284 @@
+"""Decode on a GPU: each step has a fixed shape and is captured as a CUDA graph, which the GPU repeats without
+the CPU.
+
+The model computes as usual, but in memory that is allocated once, with a place for each sentence and a row
+for each of its hypotheses. After a step, the search gets the likeliest tokens of each row, and chooses the
+rows that continue. Within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
+"""
+
+import math
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pellucid.cache import FixedPast, Memory
+from pellucid.data.batch import pad
+from pellucid.decoding.pytorch import evaluating
+from pellucid.decoding.room import Array, Places, Room
+from pellucid.mask import Mask
+from pellucid.model import Transformer, round_up, sinusoids
+from pellucid.search.next_tokens import AllTokens, LikeliestTokens, NextTokens
+from pellucid.search.request import Request
+from pellucid.seeing.watching import is_watched
+
+TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
+KEPT = 2  # sessions that are kept for a later call of the same shape: making one takes longer than many steps
+SHORTEST = 16  # positions that a step looks at, at least; then twice as many, and so on
+CLOSE = 1e-2  # how far log-probabilities of a captured step may be from those of the same step uncaptured
+# Log-probabilities R V; logits R V; then, if there are candidates, the log-probabilities of the likeliest
+# tokens and of the required one R C+1, and the likeliest's ids R C.
+Results = tuple[Tensor, ...]
+ONE_AT_A_TIME = threading.Lock()  # CUDA captures one graph at a time in a process
+
+
+class NotCapturedWarning(UserWarning):
+    """Decoding on this GPU works without CUDA graphs, and is slower."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a step: its sizes are rounded up, so that calls of similar sizes share one session."""
+
+    places: int
+    width: int
+    source: int
+    longest: int
+
+    @classmethod
+    def of(cls, room: Room) -> "Shape":
+        """Return the smallest shape that is large enough for the sentences of this room."""
+        places = room.places
+        together = round_up(places) if places <= 32 else -(-places // 32) * 32
+        return cls(together, room.width, positions(room.longest_source), positions(room.longest))
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows: places times hypotheses of a sentence."""
+        return self.places * self.width
+
+
+def positions(count: int) -> int:
+    """Round a number of positions up to a power of two, at least SHORTEST."""
+    return max(SHORTEST, round_up(count))
+
+
+class CapturedEngine:
+    """A model that decodes by captured steps. A step uses the weights that the model has at that moment."""
+
+    together = 1024  # hypotheses
+    apart = sys.maxsize  # one thread: the GPU does the work
+
+    def __init__(self, model: Transformer) -> None:
+        self.model, self.config = model, model.config
+        self._kept: dict[tuple[object, ...], Session] = {}
+
+    def room_bytes(self, room: Room) -> int:
+        """Return an upper bound of the bytes that decoding in this room takes, without the weights."""
+        shape, config = Shape.of(room), self.config
+        size = next(self.model.parameters()).dtype.itemsize
+        pairs = 2 * config.width * config.decoder_layers
+        remembered = pairs * (shape.places * shape.source + 2 * shape.rows * shape.longest)
+        step = shape.rows * (8 * config.width + 2 * config.hidden + 2 * config.width * shape.longest)
+        encoder = shape.source * (8 * config.width + 2 * config.hidden + 3 * config.heads * shape.source)
+        return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
+
+    def open(self, room: Room) -> "CapturedDecoding":
+        """Return a decoding with this room, and no sentence yet."""
+        shape = Shape.of(room)
+        with torch.inference_mode(False):  # later calls change what is made here
+            kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
+            session = kept or Session(self.model, shape, room)
+            session.clear()
+        return CapturedDecoding(self, session, room)
+
+    def take_back(self, session: "Session") -> None:
+        """Keep a session for a later call of the same shape. If more than KEPT are kept, drop the oldest."""
+        self._kept[session.key] = session
+        while len(self._kept) > KEPT:
+            self._kept.pop(next(iter(self._kept)))
+
+
+class CapturedDecoding:
+    """The open sentences of a session. A place holds one sentence until it is finished, then the next one."""
+
+    def __init__(self, engine: CapturedEngine, session: "Session", room: Room) -> None:
+        self._engine, self._session, self.places = engine, session, room.places
+        self._places = Places(room)
+
+    def join(self, requests: Sequence[Request]) -> int:
+        """Encode the first of these sentences at free places, and decode them together with those that are
+        open. Return their number."""
+        joined = self._places.join(requests)
+        if joined:
+            with evaluating(self._engine.model):
+                self._session.read(joined, [each.source for each in requests[: len(joined)]])
+        return len(joined)
+
+    def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
+        """Compute a step, given the last token of each row. Return the log-probabilities of the likeliest
+        next tokens, or of all tokens."""
+        session, here = self._session, self._rows()
+        told = session.told
+        told[TOKEN, here] = tokens
+        told[POSITION] = 0
+        told[POSITION, here] = np.repeat(self._places.lengths, self._places.widths)
+        told[REQUIRED, here] = 0 if required is None else np.maximum(required, 0)
+        with evaluating(self._engine.model):
+            log_p, logits, *likeliest = session.step(int(self._places.lengths.max()) + 1)
+        told[SOURCE] = np.arange(told.shape[1])
+        self._places.lengths += 1
+        rows = torch.from_numpy(here).to(log_p.device)
+
+        def every() -> AllTokens:
+            return AllTokens(log_p[rows], lambda: logits[rows])
+
+        if not 0 < candidates <= session.candidates:
+            return every()
+        values, ids = (each.cpu().numpy()[here] for each in likeliest)
+        return LikeliestTokens(values[:, :-1], ids, values[:, -1], every)
+
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows and these sentences (None: all of them). The places of the other sentences
+        become free."""
+        before = self._session.told[SOURCE, self._rows()[rows]]  # the next step moves them, once
+        if sentences is not None:
+            self._places.keep(sentences)
+        self._session.told[SOURCE, self._rows()] = before
+
+    def close(self) -> None:
+        """Keep the session for a later call."""
+        self._engine.take_back(self._session)
+
+    def _rows(self) -> Array:
+        """Return the row of each hypothesis in the session."""
+        columns = np.arange(self._session.shape.width)
+        every = self._places.taken[:, None] * len(columns) + columns
+        rows: Array = every[columns < self._places.widths[:, None]]
+        return rows
+
+
+class Session:
+    """The memory of a decoding, and its CUDA graphs, one for each number of positions to attend to."""
+
+    def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
+        config, weight = model.config, model.projection_weight.detach()
+        self.shape, self.candidates, self._model, self._device = shape, room.candidates, model, weight.device
+        self.key = (shape, room.candidates, *room.forbidden)
+        self._there = torch.zeros(4, shape.rows, dtype=torch.long, device=self._device)
+        self._here = self._there.to("cpu", copy=True)
+        self.told: Array = self._here.numpy()
+        layers, head = config.decoder_layers, config.width // config.heads
+        self._past = FixedPast(layers, self._there[POSITION], config.heads, shape.longest, head, weight)
+        self._pairs = weight.new_zeros(layers, 2, shape.places, config.heads, shape.source, head)
+        self._allowed = torch.ones(shape.places, shape.source, dtype=torch.bool, device=self._device)
+        mask = Mask(self._allowed, some_row_is_empty=False)
+        self._memory = Memory([*self._pairs[:, 0]], [*self._pairs[:, 1]], mask)
+        self._forbidden = torch.tensor(room.forbidden, dtype=torch.long, device=self._device)
+        # A graph reads this table, and the model keeps it only for a time.
+        length, kind = round_up(shape.longest), model.decoder.positions
+        self._table = sinusoids(length, config.width, weight.dtype, self._device, kind)
+        # Graphs may share memory: nobody reads the results of one step after the next.
+        self._pool = torch.cuda.graph_pool_handle() if self._device.type == "cuda" else None
+        self._steps: dict[int, Callable[[], Results]] = {}
+
+    def clear(self) -> None:
+        """Set the memory to zero, because a NaN of an earlier call would spoil the next call."""
+        self._past.clear()
+        self._pairs.zero_()
+        self._allowed.fill_(True)
+        self.told[:] = 0
+        self.told[SOURCE] = np.arange(self.shape.rows)
+
+    @torch.inference_mode(False)
+    @torch.no_grad()
+    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+        """Encode sources, and store their keys and values for cross-attention at these places, one for
+        each."""
+        ids, mask = pad(sources, self._model.config.pad_id, self._device)
+        memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
+        at = torch.tensor(places, device=self._device)
+        self._allowed[at] = False
+        self._allowed[at, :length] = mask
+        for layer, both in enumerate(zip(memory.keys_BHMK, memory.values_BHMU, strict=True)):
+            for pairs, new in zip(self._pairs[layer], both, strict=True):
+                pairs[at, :, :length] = new
+
+    @torch.inference_mode(False)
+    @torch.no_grad()
+    def step(self, filled: int) -> Results:
+        """Compute one step, and return its Results. `filled`: the number of tokens in the longest row,
+        including the present one."""
+        reach = min(self.shape.longest, positions(filled))
+        self._there.copy_(self._here)
+        if is_watched():  # which must not stay in a graph
+            return self._compute(reach)
+        if reach not in self._steps:
+            self._steps[reach] = self._capture(reach)
+        return self._steps[reach]()
+
+    @torch.no_grad()
+    def _compute(self, reach: int) -> Results:
+        self._past.reach = reach
+        if self.shape.width > 1:
+            self._past.select(self._there[SOURCE])
+        logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0].float()
+        log_p = logits.log_softmax(-1)
+        if not self.candidates:
+            return log_p, logits
+        required = log_p.gather(1, self._there[REQUIRED, :, None])
+        likeliest, ids = log_p.index_fill(1, self._forbidden, -math.inf).topk(self.candidates)
+        ids, order = ids.sort(-1)
+        return log_p, logits, torch.cat((likeliest.gather(1, order), required), 1), ids
+
+    def _capture(self, reach: int) -> Callable[[], Results]:
+        """Return a function that computes a step, by a CUDA graph if there is a GPU. If the GPU cannot
+        capture one, warn, and return a function without a graph."""
+
+        def compute() -> Results:
+            return self._compute(reach)
+
+        if self._device.type != "cuda":
+            return compute
+        with torch.cuda.device(self._device):
+            told = self._there.clone()
+            # These steps come before the one that counts: none of them may move rows.
+            self._there[SOURCE] = torch.arange(self.shape.rows, device=self._device)
+            current = torch.cuda.current_stream()
+            try:
+                with ONE_AT_A_TIME:
+                    return self._graph(compute)
+            except RuntimeError as error:
+                warnings.warn(
+                    f"decoding without CUDA graphs, more slowly: {error}", NotCapturedWarning, stacklevel=2
+                )
+                return compute
+            finally:
+                torch.cuda.set_stream(current)  # a capture that failed may have left another one
+                self._there.copy_(told)
+
+    def _graph(self, compute: Callable[[], Results]) -> Callable[[], Results]:
+        aside = torch.cuda.Stream()
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):  # what libraries prepare at their first call cannot be captured
+            for _ in range(2):
+                expected = compute()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool, stream=aside, capture_error_mode="thread_local"):
+            results = compute()
+        results[0].fill_(math.nan)  # of which nothing may be left: an empty graph would change nothing
+        graph.replay()
+        if not torch.allclose(results[0], expected[0], atol=CLOSE, equal_nan=True):
+            raise RuntimeError("a captured step differs from the same step before it was captured")
+
+        def replay() -> Results:
+            graph.replay()
+            return results
+
+        return replay

@@ -1,0 +1,163 @@
+"""The fast engine, as the search uses it: it returns the likeliest next tokens of each hypothesis, and
+reorders beams without copying keys and values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from pellucid.config.schema import ModelConfig
+from pellucid.decoding import native
+from pellucid.decoding.library import kernels
+from pellucid.decoding.room import Array, Places, Room, StepOutput
+from pellucid.decoding.team import Team
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+from pellucid.search.next_tokens import AllTokens, LikeliestTokens, NextTokens
+from pellucid.search.request import Request
+
+SHARED_FROM = 8 << 20  # bytes of weights
+APART = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
+
+
+class Engine:
+    """A model prepared for fast decoding on a CPU. If its weights change later, make a new engine."""
+
+    together = 128  # hypotheses: each step does all products before it begins the next
+
+    def __init__(self, model: Transformer, precision: str = "int8") -> None:
+        if next(model.parameters()).device.type != "cpu":
+            raise UsageError(
+                f'precision = "{precision}" needs a CPU. Set device = "cpu" or another precision.'
+            )
+        self.config: ModelConfig = model.config
+        self.precision = precision
+        self._weights = native.Weights(model, precision, kernels())
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.precision}, by {self._weights.kernels.kind}>"
+
+    @property
+    def apart(self) -> int:
+        """Return how many hypotheses of its own are enough for a thread. For a small model one is: its steps
+        are too short to share. So is one while other processes use the CPU."""
+        is_large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
+        return APART if is_large and Team.is_possible() else 1
+
+    def room_bytes(self, room: Room) -> int:
+        """Return the most memory that decoding in this room takes, without the weights."""
+        return native.bytes_of(self.config, self.precision, room)
+
+    def open(self, room: Room) -> "EngineDecoding":
+        """Return a decoding with this room, which begins sentences with `join`, some at a time."""
+        return EngineDecoding(native.Session(self._weights, room), room, self.config.target_size)
+
+
+def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
+    """Return how many bytes the engine's weights take, and how many bytes decoding in this room takes at
+    most."""
+    both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
+    others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
+    weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
+    return weights, native.bytes_of(model.config, precision, room)
+
+
+class EngineDecoding:
+    """The decoding of several sentences at once. The keys and values of each token are written once, to a
+    cell; a hypothesis lists the cells of its earlier tokens, so reordering copies no keys and values."""
+
+    def __init__(self, session: native.Session, room: Room, size: int) -> None:
+        self._session, self._size = session, size
+        self.places, self._most = room.places, room.candidates
+        self._places = Places(room)
+        self._is_laid_out = False  # whether the session's rows are those of the places, at their lengths
+        self._stride = np.zeros(0, np.int32)  # of each row: from its cell to the same of the next position
+
+    def join(self, requests: Sequence[Request]) -> int:
+        """Encode the first of these sentences, as many as fit, and decode them together with those that are
+        open. Return their number."""
+        joined = self._places.join(requests)
+        if joined:
+            starts = self._places.starts[joined, 0]
+            self._session.read(joined, starts, [each.source for each in requests[: len(joined)]])
+            self._is_laid_out = False
+        return len(joined)
+
+    def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
+        """Compute a step from the last token of each row (hypothesis). Return its likeliest next tokens, or
+        all tokens."""
+        count, rows = len(tokens), self._session.rows
+        rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
+        if self._is_laid_out:
+            rows.position[:count] += 1
+            rows.cell[:count] += self._stride
+        else:
+            self._lay_out()
+        some: Array | None = None
+        again: Any = slice(None)
+        if not self._is_laid_out and count > len(self._places.taken):
+            # At a sentence's start its first row stands for all.
+            first, stands = np.cumsum(self._places.widths) - self._places.widths, rows.position[:count] > 0
+            stands[first] = True
+            some, again = stands.nonzero()[0], stands.cumsum() - 1
+        few = 0 < candidates <= min(self._most, self._size - 1)
+        found = self._next(count, some, again, candidates if few else 0)
+        rows.ancestor[np.arange(count), rows.position[:count]] = rows.cell[:count]
+        self._places.lengths += 1
+        return found
+
+    def _lay_out(self) -> None:
+        """Write the position, the place and the cell of each row."""
+        rows, places = self._session.rows, self._places
+        position, place, width = (
+            np.repeat(each, places.widths) for each in (places.lengths, places.taken, places.widths)
+        )
+        first = np.repeat(np.cumsum(places.widths) - places.widths, places.widths)
+        column = (np.arange(len(first)) - first) * (position > 0)
+        rows.position[: len(place)], rows.place[: len(place)] = position, place
+        rows.cell[: len(place)] = places.starts[place, 1] + position * width + column
+        self._stride, self._is_laid_out = width, bool(places.lengths.all())
+
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with these rows and these sentences (None: all of them). The places of the other sentences
+        become free."""
+        if sentences is not None:
+            self._places.keep(sentences)
+            self._is_laid_out = False
+        longest, ancestor = self._places.lengths.max(initial=0), self._session.rows.ancestor
+        ancestor[: len(rows), :longest] = ancestor[rows, :longest]
+
+    def close(self) -> None:
+        """Let other sessions have the memory and the threads."""
+        self._session.close()
+
+    def _next(self, count: int, some: Any, again: Any, candidates: int) -> NextTokens:
+        """Compute a step for the rows `some` (None: the first `count` rows), and copy the results to all rows
+        by the indices `again`."""
+        said = self._of(count, some, candidates)
+        normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
+        if said.logits is not None:
+            logits = said.logits[:, : self._size]
+            every = torch.from_numpy((logits - normaliser[:, None])[again])
+            return AllTokens(every, lambda: torch.from_numpy(logits[again]))
+        log_p, ids, asked = said.value - normaliser[:, None], said.id, said.asked - normaliser
+        if some is not None:
+            log_p, ids, asked = log_p[again], ids[again], asked[again]
+        return LikeliestTokens(log_p, ids, asked, lambda: self._all(count, some, again))
+
+    def _all(self, count: int, some: Any, again: Any) -> AllTokens:
+        every = self._next(count, some, again, 0)
+        assert isinstance(every, AllTokens)
+        return every
+
+    def _of(self, count: int, some: Array | None, candidates: int) -> StepOutput:
+        if some is None:
+            return self._session.step(count, candidates)
+        every = [(each, each[:count].copy()) for each in self._session.rows]
+        for rows, before in every:
+            rows[: len(some)] = before[some]
+        said = self._session.step(len(some), candidates)
+        for rows, before in every:
+            rows[:count] = before
+        return said

@@ -1,0 +1,168 @@
+"""The memory plan of one decoding, with places for sentences and cells for keys and values."""
+
+from bisect import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pellucid.search.request import Request
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Room:
+    """The plan of the memory for one session: what its sentences may have at once.
+
+    places: sentences.
+    rows: hypotheses; `width`: those of one sentence, at most.
+    cells: tokens of sources, and of hypotheses as long as they may become.
+    longest_source, longest: the most tokens of one source, and of one hypothesis.
+    candidates: how many of the likeliest tokens a step returns for each hypothesis at most.
+    forbidden: the ids that are never candidates.
+    threads: how many threads may share each step.
+    """
+
+    places: int
+    rows: int
+    width: int
+    cells: int
+    longest_source: int
+    longest: int
+    candidates: int = 0
+    forbidden: Sequence[int] = ()
+    threads: int = 1
+
+    @classmethod
+    def of(cls, requests: Sequence[Request], together: int) -> "Room":
+        """Make a room for `together` of these sentences at a time, whichever these are."""
+        widths, cells = (
+            sorted(map(count, requests), reverse=True)[:together] for count in (width_of, cells_of)
+        )
+        longest_source, longest = (
+            max(len(one.source) for one in requests),
+            max(one.max_length for one in requests),
+        )
+        return cls(len(cells), sum(widths), widths[0], sum(cells), longest_source, longest)
+
+    @property
+    def positions(self) -> int:
+        """Return the largest number of tokens that a source or a hypothesis may have."""
+        return max(self.longest, self.longest_source)
+
+
+class Stretches:
+    """The free stretches of a memory of `size` units, each with its beginning and its length, in order."""
+
+    def __init__(self, size: int) -> None:
+        self._free = [(0, size)]
+
+    def take(self, count: int) -> int | None:
+        """Return the beginning of `count` units, which are taken now: in the first stretch that is long
+        enough; None if there is none."""
+        for number, (start, length) in enumerate(self._free):
+            if length >= count:
+                left = [(start + count, length - count)] if length > count else []
+                self._free[number : number + 1] = left
+                return start
+        return None
+
+    def give_back(self, start: int, count: int) -> None:
+        """Make units free again, in one stretch with free neighbours."""
+        number = bisect(self._free, (start,))
+        first = last = number
+        if number and sum(self._free[number - 1]) == start:
+            first, (start, before) = number - 1, self._free[number - 1]
+            count += before
+        if number < len(self._free) and self._free[number][0] == start + count:
+            last, count = number + 1, count + self._free[number][1]
+        self._free[first:last] = [(start, count)]
+
+
+class Places:
+    """Where the open sentences are in the memory, in the order of the search.
+
+    taken: the place of each.
+    lengths: the tokens of its hypotheses so far.
+    widths: the number of its hypotheses.
+    starts: of every place, the first cell of its source, and that of its hypotheses.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._free = list(range(room.places))[::-1]
+        self._rows, self._stretches = room.rows, Stretches(room.cells)
+        self._taken: dict[int, tuple[int, int]] = {}  # by place: its first cell, and how many it has
+        self.starts = np.zeros((room.places, 2), np.int32)
+        self.taken = self.lengths = self.widths = np.zeros(0, np.int32)
+
+    def join(self, requests: Sequence[Request]) -> list[int]:
+        """Give places to the first of these sentences, as many as fit; return the places."""
+        joined, widths, rows = list[int](), self.widths.tolist(), int(self.widths.sum())
+        for request in requests:
+            widths.append(width_of(request))
+            rows, cells = rows + widths[-1], cells_of(request)
+            start = self._stretches.take(cells) if self._free and rows <= self._rows else None
+            if start is None:
+                break
+            joined.append(self._free.pop())
+            self._taken[joined[-1]] = start, cells
+            self.starts[joined[-1]] = start, start + len(request.source)
+        self.taken = np.append(self.taken, np.array(joined, np.int32))
+        self.lengths = np.append(self.lengths, np.zeros(len(joined), np.int32))
+        self.widths = np.array(widths[: len(self.taken)], np.int32)
+        return joined
+
+    def keep(self, sentences: Array) -> None:
+        """Keep the sentences with these indices; the places of the others become free."""
+        for place in np.delete(self.taken, sentences).tolist():
+            self._stretches.give_back(*self._taken[place])
+            self._free.append(place)
+        self.taken, self.lengths = self.taken[sentences], self.lengths[sentences]
+        self.widths = self.widths[sentences]
+
+
+def width_of(request: Request) -> int:
+    """Return how many hypotheses a sentence has."""
+    return request.options.width
+
+
+def cells_of(request: Request) -> int:
+    """Return how many cells a sentence needs."""
+    return len(request.source) + request.max_length * request.options.width
+
+
+def sums(counts: Iterable[int]) -> Array:
+    """Return the cumulative sums, with a 0 in front: [3, 2] gives [0, 3, 5]."""
+    return np.cumsum([0, *counts]).astype(np.int32)
+
+
+class Rows(NamedTuple):
+    """The input of a step, in int32: one row for each hypothesis. The fields have the names that kernels.c
+    uses."""
+
+    token: Array  # the last one of each
+    position: Array  # of that token
+    place: Array
+    cell: Array  # where its keys and values are remembered
+    ancestor: Array  # R x longest: the cell of each position of its past
+    required: Array  # an id whose logit is asked for, or -1
+
+    @classmethod
+    def of(cls, room: Room) -> "Rows":
+        """Return arrays of zeros with as many rows as a room can have."""
+        shapes = [(room.rows, room.longest) if name == "ancestor" else room.rows for name in cls._fields]
+        return cls._make(np.zeros(shape, np.int32) for shape in shapes)
+
+
+class StepOutput(NamedTuple):
+    """The output of a step, for the next token of each row. The fields have the names that kernels.c uses."""
+
+    value: Array  # R x candidates: the highest logits of ids that are allowed
+    id: Array  # R x candidates, ascending
+    greatest: Array  # R, the highest logit
+    total: Array  # R, the sum of exp(logit - greatest)
+    asked: Array  # R, the logit of the id required
+    logits: Array | None  # R x V, if all were wanted

@@ -1,0 +1,124 @@
+"""Decode many sentences, in as many threads as are fast: a list, or sentences that come one by one."""
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import Self
+
+from pellucid.decoding.decoder import Decoder, plan
+from pellucid.decoding.room import Room
+from pellucid.search.hypotheses import Found
+from pellucid.search.lane import Result, raise_if_failed
+from pellucid.search.request import Request, SpecialIds
+from pellucid.search.session import Session, Waiting
+
+END = -1  # in place of a place: there are no more sentences
+AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
+
+
+class Workers:
+    """Threads that decode the sentences of one list, each in a session of its own. They share only the
+    weights and the list; the engine computes without Python's lock, so they run in parallel."""
+
+    def __init__(
+        self, decoder: Decoder, room: Room, special: SpecialIds, waiting: Waiting, threads: int
+    ) -> None:
+        self._decoder, self._room, self._special, self._waiting = decoder, room, special, waiting
+        self._stop, self._answers = threading.Event(), SimpleQueue[dict[int, Result] | BaseException]()
+        self._wanted, self._threads = threads, list[threading.Thread]()
+
+    def __enter__(self) -> Self:
+        try:
+            for _ in range(self._wanted):
+                thread = threading.Thread(target=self._work, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except RuntimeError:  # the system allows no more threads
+            pass
+        except BaseException:  # Ctrl-C
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._waiting.close()
+        for thread in self._threads:
+            thread.join()
+
+    def work(self) -> None:
+        """Decode in this thread until the list is closed and empty, or another thread has failed."""
+        with Session(self._decoder.open(self._room), self._special, self._waiting) as session:
+            while not self._stop.is_set() and (len(session) or self._waiting.wait()):
+                if ended := session.step().ended:
+                    self._answers.put(ended)
+
+    def answer(self) -> dict[int, Result]:
+        """Wait for the results of some sentences, and return them by place. Raise the error of a thread that
+        has failed."""
+        answer = self._answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _work(self) -> None:
+        try:
+            self.work()
+        except BaseException as error:
+            self._stop.set()
+            self._answers.put(error)
+
+
+def decode(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -> list[list[Found]]:
+    """Return a list of hypotheses for each request, best first. If sentences fail, raise the error of the
+    first one."""
+    if not requests:
+        return []
+    longest_first = sorted(range(len(requests)), key=lambda number: -len(requests[number].source))
+    waiting = Waiting(requests[number] for number in longest_first)
+    waiting.close()
+    room, threads = plan(decoder, requests, special)
+    results: dict[int, Result] = {}
+    with Workers(decoder, room, special, waiting, threads - 1) as workers:
+        workers.work()
+        while len(results) < len(requests):
+            results |= workers.answer()
+    by_number = {number: results[place] for place, number in enumerate(longest_first)}
+    return [raise_if_failed(by_number[number]) for number in range(len(requests))]
+
+
+def decode_each(
+    decoder: Decoder, requests: Iterable[Request | None], typical: Sequence[Request], special: SpecialIds
+) -> Iterator[list[Found]]:
+    """Yield the hypotheses of each request, in order, as soon as they and all earlier ones are there. A
+    thread reads the requests, a limited number ahead.
+
+    requests: None where there is nothing to decode, and no hypothesis.
+    typical: requests that tell how much room is needed.
+    """
+    room, threads = plan(decoder, typical, special)
+    waiting, ahead = Waiting(), threading.Semaphore(AHEAD * threads * room.places)
+    order, results = SimpleQueue[int | None | BaseException](), dict[int, Result]()
+
+    def read() -> None:
+        try:
+            for request in requests:
+                ahead.acquire()
+                if waiting.is_closed:  # nobody wants more
+                    return
+                order.put(None if request is None else waiting.add(request))
+            order.put(END)
+        except BaseException as error:  # raised where the results are read
+            order.put(error)
+
+    with Workers(decoder, room, special, waiting, threads) as workers:
+        threading.Thread(target=read, daemon=True).start()
+        while (place := order.get()) != END:
+            if isinstance(place, BaseException):
+                raise place
+            while place is not None and place not in results:
+                results |= workers.answer()
+            try:
+                yield [] if place is None else raise_if_failed(results.pop(place))
+            finally:
+                ahead.release()

@@ -1,0 +1,247 @@
+"""A session: sentences come, are decoded together by rules of their own, and leave. This room knows nothing
+about Transformers: what computes a step is a `Decoding`."""
+
+import itertools
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from pellucid.errors import SentenceError
+from pellucid.search.hypotheses import Array
+from pellucid.search.lane import FREE, Lane, Result
+from pellucid.search.next_tokens import NextTokens
+from pellucid.search.options import Options, rules_of
+from pellucid.search.request import Request, SpecialIds
+
+TOO_LARGE = (
+    "it needs more memory than translating may take. Set a larger memory, or a smaller max_length or beam."
+)
+TOGETHER = 8  # newcomers wait until one in so many places is free, if all places are wanted
+
+
+class Decoding(Protocol):
+    """The interface of what decodes sentences: a model, and its memory of the sentences that are open. Each
+    sentence has `width` rows, its hypotheses, which are neighbours."""
+
+    places: int  # the most sentences at once
+
+    def join(self, requests: Sequence[Request]) -> int:
+        """Encode the first of these sentences, as many as there is memory for, and return their number. Their
+        rows come after the present rows."""
+
+    def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
+        """Compute a step, given the last token of each row (at first the start token). Return the
+        log-probabilities of the next token.
+
+        required: the id that must come next in each row, or FREE; None: any token may come in all rows.
+        candidates: how many of the likeliest tokens of each row are needed; 0: all tokens.
+        """
+
+    def select(self, rows: Array, sentences: Array | None) -> None:
+        """Continue with the rows at these indices, in this order. `sentences` are the indices of the
+        sentences that continue, in their order; None: all do, as before."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """What a step did: the sentences that are finished now, by place, and the lanes of the others with their
+    hypotheses."""
+
+    ended: dict[int, Result]
+    open: Sequence[Lane]
+
+    def said(self, place: int) -> list[int]:
+        """Return the ids of the best hypothesis of a sentence so far, without the start token."""
+        for lane in self.open:
+            for sentence in (lane.hypotheses.places == place).nonzero()[0]:
+                length = lane.hypotheses.lengths[sentence]
+                ids: list[int] = lane.hypotheses.tokens[sentence, 0, -length:].tolist()
+                return ids if length else []
+        return []
+
+
+class Waiting:
+    """Sentences that have not begun, in their order. Several sessions may take from one list, each in a
+    thread of its own."""
+
+    def __init__(self, requests: Iterable[Request] = ()) -> None:
+        self._changed, self._requests = threading.Condition(), dict(enumerate(requests))
+        self._numbers = itertools.count(len(self._requests))
+        self.is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def add(self, request: Request) -> int:
+        """Append a sentence. Return its place: a number that no other has."""
+        with self._changed:
+            place = next(self._numbers)
+            self._requests[place] = request
+            self._changed.notify()
+        return place
+
+    def close(self) -> None:
+        """Say that no sentence will be added any more."""
+        with self._changed:
+            self.is_closed = True
+            self._changed.notify_all()
+
+    def wait(self) -> bool:
+        """Wait until there is a sentence to take. Return False if there will be none any more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._requests or self.is_closed)
+            return bool(self._requests)
+
+    def cancel(self, place: int) -> bool:
+        """Take a sentence from the list. Return whether it was there."""
+        with self._changed:
+            return self._requests.pop(place, None) is not None
+
+    def take(self, count: int) -> dict[int, Request]:
+        """Take the first `count` sentences from the list, by place."""
+        with self._changed:
+            taken = dict(itertools.islice(self._requests.items(), count))
+            for place in taken:
+                del self._requests[place]
+        return taken
+
+    def give_back(self, requests: dict[int, Request]) -> None:
+        """Put sentences back to the front."""
+        with self._changed:
+            self._requests = requests | self._requests
+            self._changed.notify()
+
+
+class Session:
+    """An open search. Close it at its end, or use it in a `with`."""
+
+    def __init__(self, decoding: Decoding, special: SpecialIds, waiting: Waiting | None = None) -> None:
+        self._decoding, self._special = decoding, special
+        self._waiting = Waiting() if waiting is None else waiting
+        self._closing = ExitStack()
+        self._closing.callback(decoding.close)
+        self._lanes: list[Lane] = []
+        self._widths = np.zeros(0, int)  # of the open sentences, in the order of the decoding
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the memory of the decoding back. What is still open is lost. Closing twice does no harm."""
+        self._closing.close()
+
+    def __len__(self) -> int:
+        """Return the number of open sentences."""
+        return len(self._widths)
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no sentence is open or waits."""
+        return not len(self) and not len(self._waiting)
+
+    def add(self, request: Request) -> int:
+        """Let a sentence wait for the next step. Return its place, by which its result will be known."""
+        return self._waiting.add(request)
+
+    def cancel(self, place: int) -> None:
+        """Forget a sentence, open or not; it gets no result. Nothing happens if it has ended."""
+        if self._waiting.cancel(place) or all(place not in lane.requests for lane in self._lanes):
+            return
+        self._select([lane.drop(place) for lane in self._lanes])
+
+    def step(self) -> SearchStep:
+        """Begin sentences that wait, as far as there is room, and continue each open one by one token. Return
+        what has ended."""
+        ended = self._join()
+        lanes = tuple(self._lanes)
+        if not lanes:
+            return SearchStep(ended, ())
+        required = [lane.required() for lane in lanes]
+        needed = [lane.candidates for lane in lanes]
+        said = self._decoding.step(
+            self._spread([lane.hypotheses.tokens[:, :, -1].ravel() for lane in lanes], 0),
+            None if all(each is None for each in required) else self._spread(required, FREE),
+            max(needed) if all(needed) else 0,
+        )
+        for lane, given in zip(lanes, required, strict=True):
+            ended |= lane.step(said.rows(lane.rows) if len(lanes) > 1 else said, given)
+        if ended or any(lane.width > 1 for lane in lanes):
+            self._select([lane.rows[lane.hypotheses.rows.ravel()] for lane in lanes])
+        return SearchStep(ended, lanes)
+
+    def _join(self) -> dict[int, Result]:
+        """Begin as many of the waiting sentences as there is room for; while others are open, only several at
+        once, because those that begin together are encoded together. Return an error for a sentence that no
+        room is large enough for."""
+        places, wanted = self._decoding.places, len(self._waiting)
+        free = places - len(self)
+        if not wanted or not free or (self._lanes and free < min(wanted, places / TOGETHER)):
+            return {}
+        taken = self._waiting.take(free)
+        joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))
+        self._waiting.give_back({place: taken[place] for place in taken if place not in joined})
+        if not joined:
+            if not taken or self._lanes:
+                return {}
+            (place, request), *_ = taken.items()
+            self._waiting.cancel(place)
+            return {place: SentenceError(request.number, 0, TOO_LARGE)}
+        numbers = dict(zip(joined, itertools.count(len(self)), strict=False))
+        by_options = defaultdict[int, list[int]](list)  # one object for many: to compare them takes longer
+        for place, request in joined.items():
+            by_options[id(request.options)].append(place)
+        for some in by_options.values():
+            lane = self._lane(joined[some[0]].options)
+            lane.join({place: joined[place] for place in some}, [numbers[place] for place in some])
+        self._widths = np.append(self._widths, [each.options.width for each in joined.values()])
+        self._lay_out()
+        return {}
+
+    def _lane(self, options: Options) -> Lane:
+        """Return the lane with these rules; open it if there is none."""
+        rules = rules_of(options)
+        for lane in self._lanes:
+            if lane.options == rules:
+                return lane
+        self._lanes.append(Lane(rules, self._special))
+        return self._lanes[-1]
+
+    def _select(self, rows: Sequence[Array]) -> None:
+        """Go on with the sentences that the lanes still have, each row from one of these rows, lane by
+        lane."""
+        all_stay = len(self) == sum(len(lane.numbers) for lane in self._lanes)
+        if not all_stay:
+            kept = np.sort(np.concatenate([lane.numbers for lane in self._lanes]))
+            for lane in self._lanes:
+                lane.numbers = np.searchsorted(kept, lane.numbers)
+            self._widths = self._widths[kept]
+            self._lay_out()
+        self._decoding.select(self._spread(rows, 0), None if all_stay else kept)
+        self._lanes = [lane for lane in self._lanes if lane.requests]
+
+    def _lay_out(self) -> None:
+        """Find the rows of each lane, now that sentences have come or gone."""
+        starts = np.cumsum(self._widths) - self._widths
+        for lane in self._lanes:
+            lane.rows = (starts[lane.numbers][:, None] + np.arange(lane.width)).ravel()
+
+    def _spread(self, of_lanes: Sequence[Array | None], nothing: int) -> Array:
+        """Return one array for all rows from an array for each lane; None stands for `nothing` everywhere."""
+        if len(self._lanes) == 1 and of_lanes[0] is not None:
+            return of_lanes[0]
+        rows = np.full(self._widths.sum(), nothing)
+        for lane, each in zip(self._lanes, of_lanes, strict=True):
+            if each is not None:
+                rows[lane.rows] = each
+        return rows

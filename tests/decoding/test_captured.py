@@ -1,0 +1,129 @@
+"""Steps of fixed shapes, as a GPU repeats them: here without its graphs, beside plain decoding."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from enlarged import enlarged
+from random_translator import OPTIONS, assert_same, most_memory, sentences, translator
+from torch.profiler import ProfilerActivity, profile
+
+from pellucid.decoding.captured import CapturedEngine, Session, Shape
+from pellucid.decoding.decoder import Decoder, plan
+from pellucid.decoding.library import CHOICE
+from pellucid.decoding.pytorch import TransformerDecoder
+from pellucid.decoding.room import Room
+from pellucid.decoding.serving import Serving
+from pellucid.decoding.threads import decode
+from pellucid.errors import PellucidError
+from pellucid.model import Transformer
+from pellucid.search.options import Options
+from pellucid.search.request import Request, SpecialIds
+from pellucid.translator import Translator
+
+
+def on_captured_steps(ours: Translator, monkeypatch: pytest.MonkeyPatch) -> CapturedEngine:
+    """Let a translator decode as if it were on a GPU."""
+    engine = CapturedEngine(ours.model)
+    monkeypatch.setattr(Serving, "decoder", lambda self, requests: engine)
+    return engine
+
+
+@pytest.mark.parametrize("options", [*OPTIONS, dict(beam=2, batch_tokens=120)], ids=str)
+def test_they_find_what_plain_decoding_finds(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, texts = translator(seed=1, end=1.0), sentences(70)
+    monkeypatch.setenv(CHOICE, "none")
+    expected = ours.translate(texts, **options)
+    on_captured_steps(ours, monkeypatch)
+    assert_same(expected, ours.translate(texts, **options))
+    assert_same(expected, ours.translate(texts, **options))  # in sessions that were used before
+
+
+def test_a_beam_that_is_wider_than_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, texts = translator(seed=1, end=1.0), sentences(3)
+    beam = ours.model.config.target_size // 2
+    expected = ours.translate(texts, beam=beam)
+    on_captured_steps(ours, monkeypatch)
+    assert_same(expected, ours.translate(texts, beam=beam))
+
+
+def test_a_prefix_a_forced_end_and_forbidden_ids() -> None:
+    model = translator(seed=2, end=0.5).model
+    both: list[Decoder] = [TransformerDecoder(model), CapturedEngine(model)]
+    for width in (1, 4):
+        for forced_end in (False, True):
+            options = Options(width, min_length=2, forced_end=forced_end)
+            requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3], 0, options) for n in range(10)]
+            plain, ours = (decode(each, requests, SpecialIds(2, 3, (0, 1, 2, 7))) for each in both)
+            for one, other in zip(plain, ours, strict=True):
+                assert [each.token_ids for each in one] == [each.token_ids for each in other]
+                assert not {0, 1, 2, 7} & {token for each in other for token in each.token_ids}
+                difference = np.subtract(*([each.score for each in found] for found in (one, other)))
+                assert np.abs(difference).max() < 1e-4
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_in_short_types_the_likeliest_words_stay(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, texts = translator(seed=1, end=1.0), sentences(20)
+    expected = ours.translate(texts, beam=1)
+    short = Translator(ours.model, ours.vocabulary, ours.config)
+    short.model.to(dtype)
+    on_captured_steps(short, monkeypatch)
+    same = [
+        one.text == other.text for one, other in zip(expected, short.translate(texts, beam=1), strict=True)
+    ]
+    assert sum(same) >= 15
+
+
+def test_a_model_that_is_broken_spoils_no_later_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, text = translator(seed=1, end=1.0), sentences(1)[0]
+    engine = on_captured_steps(ours, monkeypatch)
+    expected, weight = ours.translate(text), ours.model.decoder.layers[0].self_attention.value.weight
+    assert isinstance(weight, torch.Tensor)
+    before = weight.detach().clone()
+    with torch.no_grad():
+        weight.fill_(torch.nan)
+    with pytest.raises(PellucidError, match=r"sentence 1, step 1: .* not numbers"):
+        ours.translate(text)
+    with torch.no_grad():
+        weight.copy_(before)
+    (session,) = engine._kept.values()
+    session._past._pairs.fill_(torch.nan)  # as a model leaves it that is broken at a later step
+    assert_same([expected], [ours.translate(text)])
+
+
+def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, make = [], Session.__init__
+    monkeypatch.setattr(Session, "__init__", lambda *about: made.append(about) or make(*about))
+    ours = translator(seed=1, end=1.0)
+    on_captured_steps(ours, monkeypatch)
+    for count in (1, 5, 6, 7, 8, 1):
+        ours.translate_ids([[5] * 3 + [3]] * count, beam=2)
+    assert len(made) == 2
+    for _ in range(3):
+        ours.translate_ids([[5] * 3 + [3]], beam=3)
+    assert len(made) == 3  # the oldest made room for it
+    room = Room(2, rows=6, width=3, cells=260, longest_source=17, longest=54, candidates=8)
+    assert Shape.of(room) == Shape(places=2, width=3, source=32, longest=64)
+
+
+@pytest.mark.parametrize(
+    ("shape", "source", "limit"),
+    [
+        (dict(vocabulary=2000), 19, 30),
+        (dict(width=64, hidden=128), 19, 30),
+        (dict(width=64, hidden=64, decoder_layers=4), 2, 120),  # the past is most of it
+    ],
+    ids=str,
+)
+def test_what_a_call_takes_is_no_more_than_was_said(shape: dict[str, int], source: int, limit: int) -> None:
+    engine = CapturedEngine(enlarged(Transformer(replace(translator().model.config, **shape))))
+    options, special = Options(4, min_length=limit - 1), SpecialIds(2, 3, (0, 1, 2))
+    requests = [Request(n, limit, source=[5] * source + [3], options=options) for n in range(6)]
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        decode(engine, requests, special)
+    assert 0.2 < most_memory(profiled) / engine.room_bytes(plan(engine, requests, special)[0]) <= 1

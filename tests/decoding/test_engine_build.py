@@ -1,0 +1,130 @@
+"""The kernels' build: what it says where it cannot, and the kernels under the compiler's sanitizers."""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pellucid.decoding import library
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "pellucid" / "decoding" / "kernels.c"
+PLAIN_FLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-Wno-psabi"]
+BUILT = {
+    (system, processor)
+    for system in ("linux", "darwin", "win32")
+    for processor in ("x86_64", "amd64", "aarch64", "arm64")
+}
+UNDER_SANITIZERS = """
+import ctypes, sys
+from dataclasses import replace
+import numpy as np
+import reference_engine as reference
+import torch
+from pellucid.decoding import native
+from pellucid.decoding.library import Kernels
+from pellucid.config.schema import ModelConfig
+from random_models import random_model, random_sources, room_for, run, steps
+kernels = Kernels(ctypes.CDLL(sys.argv[1]), "plain")
+torch.get_num_threads = lambda: 2  # for the engine alone: PyTorch's own threads look like races
+
+def take_apart(self, shape, dtype):  # arrays of a block of their own, whose ends the sanitizer watches
+    size = native.bytes_in(shape, dtype)
+    block = np.empty(size + 64, np.uint8)
+    start = -block.ctypes.data % 64
+    return block[start : start + size].view(dtype).reshape(shape)
+
+native.Session._take = take_apart
+for seed, (width, heads, hidden, size, norm) in enumerate(
+    [(6, 1, 5, 9, "last"), (72, 3, 100, 70, "first"), (130, 5, 64, 1030, "last")]
+):
+    config = ModelConfig(vocabulary=size, width=width, heads=heads, hidden=hidden, norm=norm,
+                         activation="gelu" if norm == "first" else "relu", encoder_layers=2, decoder_layers=2)
+    numbers = np.random.default_rng(seed)
+    model, sources = random_model(config, seed), random_sources(config, numbers)
+    room = replace(room_for(sources, 3, 5, 6), threads=2)
+    given = steps(config, sources, room, numbers)
+    found = run(native.Session(native.Weights(model, "int8", kernels), room), sources, given)
+    expected = run(reference.Session(reference.Weights(model), room), sources, given)
+    assert all(np.array_equal(a[name], b[name]) for a, b in zip(found, expected, strict=True) for name in a)
+    for precision in ("fp32", "bf16"):
+        run(native.Session(native.Weights(model, precision, kernels), room), sources, given)
+print("clean")
+"""
+
+
+def test_a_system_without_kernels_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    from hatch_build import BuildError, compile_kernels, platform_tag
+
+    with pytest.raises(BuildError, match=r"there are none for plan9-vax, but for linux-x86_64, "):
+        compile_kernels("plan9-vax", tmp_path / "kernels.bin")
+    assert not (tmp_path / "kernels.bin").exists()
+    assert platform_tag("windows-arm64") == "win_arm64"
+
+
+def test_the_kernels_compile_for_arm(tmp_path: Path) -> None:
+    """The fastest kind alone, without a warning: most developers have another processor."""
+    pytest.importorskip("hatchling")
+    pytest.importorskip("ziglang", reason="ziglang, which compiles the kernels, is not installed here")
+    from hatch_build import compile_kind
+
+    assert Path(compile_kind("linux-aarch64", "neon", str(tmp_path), ("-Werror",))).exists()
+
+
+def test_what_is_shipped_is_what_python_calls() -> None:
+    """The names and order of the structures' fields in kernels.c are those of library.py."""
+    text = SOURCE.read_text(encoding="utf-8")
+    for name in ("Linear", "Norm", "Model", "Team", "Work", "Memory", "Step"):
+        body = text[: text.index(f"}} {name};")].rpartition("typedef struct {")[2]
+        fields = re.findall(r"(\w+)\s*[,;]", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
+        assert fields == [field[0] for field in getattr(library, name)._fields_], name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("setarch")), reason="needs gcc and setarch")
+@pytest.mark.parametrize(
+    ("sanitizers", "runtimes"), [("address,undefined", ("asan", "ubsan")), ("thread", ("tsan",))]
+)
+def test_the_sanitizers_find_nothing(sanitizers: str, runtimes: tuple[str, ...], tmp_path: Path) -> None:
+    """No access outside a buffer, no overflow, no shift or alignment that C leaves open; and nothing that a
+    thread writes while another reads or writes it."""
+    built = tmp_path / "kernels.bin"
+    flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
+    command = [
+        "gcc",
+        *PLAIN_FLAGS,
+        *flags,
+        "-DISA=plain",
+        "-DDISPATCH",
+        "-DCHECKSUM=0",
+        "-shared",
+        str(SOURCE),
+    ]
+    subprocess.run([*command, "-lm", "-o", str(built)], check=True)
+    where = [["gcc", f"-print-file-name=lib{name}.so"] for name in runtimes]
+    environment = os.environ | {
+        "LD_PRELOAD": " ".join(subprocess.check_output(each, text=True).strip() for each in where),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+    }
+    result = subprocess.run(  # at fixed addresses, as the thread sanitizer needs them
+        ["setarch", "-R", sys.executable, "-c", UNDER_SANITIZERS, str(built)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (result.stdout, result.returncode) == ("clean\n", 0), result.stderr[-3000:]
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine().lower()) not in BUILT, reason="ziglang has no package for this system"
+)
+def test_the_kernels_are_built_here() -> None:
+    """Other tests of the kernels are skipped without them: a build that fails must not pass unseen."""
+    assert library.LIBRARY.exists(), "python hatch_build.py builds the kernels, or says why it cannot"
