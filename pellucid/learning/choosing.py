@@ -25,6 +25,7 @@ RATES = {"tiny": 0.002, "small": 0.001, "base": 0.0007, "big": 0.0005}
 VALIDATIONS, ROOM = 12, 15  # there is time for some more: the average's, and those that take longer
 COOLDOWN = 0.3
 MINUTES = 30.0  # if the user says nothing
+FEW = 50  # sentences: their BLEU is chance
 SHORT = 4  # words; BLEU counts sequences of four
 
 
@@ -66,7 +67,7 @@ def choose_settings(
         started and started.config.model.width,
     )
     if checked.data.validation:
-        chosen = [each for each in chosen if each.name != "data.held_out"]
+        chosen = [each for each in chosen if each.name != "data.held_out" and each.value != "loss"]
     chosen = [*{each.name: each for each in (text, limit, *chosen, *fixed)}.values()]
     config = _config(chosen)
     return config, _to_toml(chosen, config, out)
@@ -124,7 +125,10 @@ def choose(
         preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, minutes, trial)
         own = [*text, *_model(corpus, kind, preset, _epochs(corpus, minutes, pace))]
         own += _learning(corpus, kind, preset)
-    return [_held_out(corpus, minutes, pace), *_schedule(corpus, minutes, pace, budget), *own]
+    held_out = _held_out(corpus, minutes, pace)
+    loss = Chosen("training.validation_metric", "loss", "BLEU of so few sentences says little")
+    few = [loss] if held_out.value < FEW and not any(each.name == loss.name for each in own) else []
+    return [held_out, *_schedule(corpus, minutes, pace, budget), *few, *own]
 
 
 def _largest(corpus: Corpus, minutes: float, trial: Callable[[str], Pace]) -> tuple[str, Pace]:

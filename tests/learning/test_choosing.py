@@ -130,7 +130,9 @@ def test_a_slow_machine_has_a_smaller_model_a_shorter_warm_up_and_fewer_sentence
     for settings, step in ((quick, small), (slow, tiny)):
         assert settings["training.warmup_steps"] == pytest.approx(360 / step, rel=0.1)
     assert (quick["data.held_out"], slow["data.held_out"]) == (1000, 240)  # 360 / 15 seconds: 24
-    assert choices(found, 1, slow=1000)["data.held_out"] == 30
+    slowest = choices(found, 1, slow=1000)
+    assert (slowest["data.held_out"], slowest["training.validation_metric"]) == (30, "loss")
+    assert "training.validation_metric" not in slow
     assert quick["training.validations"] == slow["training.validations"] == 12
 
 
