@@ -21,7 +21,8 @@ def standard_input(bad_utf8: str) -> Iterator[list[str]]:
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
     numbers = itertools.count(1)
-    for lines in arrivals(sys.stdin.buffer):
+    # Without the buffer, whose lock a thread that waits for a line would hold when Python ends.
+    for lines in arrivals(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)):
         texts: list[str] = []
         try:
             for line, number in zip(lines, numbers, strict=False):
@@ -35,7 +36,7 @@ def standard_input(bad_utf8: str) -> Iterator[list[str]]:
 def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
     """Yield lists of lines from a stream as soon as they arrive; line feeds are removed."""
     begun = bytearray()
-    while data := stream.read1(_ARRIVAL):  # type: ignore[attr-defined]  # all that has arrived, at least one byte
+    while data := stream.read(_ARRIVAL):  # all that has arrived, at least one byte
         complete, line_feed, rest = data.rpartition(b"\n")
         if line_feed:
             yield (bytes(begun) + complete).split(b"\n")

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 
 import numpy as np
 import torch
@@ -59,11 +60,7 @@ class TransformerDecoding:
     def join(self, requests: Sequence[Request]) -> int:
         """Encode the first of these sentences, as many as are short enough for the room, and decode them
         together with those that are open. Return their number."""
-        room = self._room
-        short = [
-            len(one.source) <= room.longest_source and one.max_length <= room.longest for one in requests
-        ]
-        joining = requests[: (*short, False).index(False)]
+        joining, room = [*takewhile(self._room.is_long_enough, requests)], self._room
         if joining:
             ids, mask = pad([one.source for one in joining], self._model.config.pad_id, self._device)
             with evaluating(self._model):

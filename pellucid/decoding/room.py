@@ -53,6 +53,10 @@ class Room:
         """Return the largest number of tokens that a source or a hypothesis may have."""
         return max(self.longest, self.longest_source)
 
+    def is_long_enough(self, request: Request) -> bool:
+        """Tell whether this sentence and its hypotheses are short enough."""
+        return len(request.source) <= self.longest_source and request.max_length <= self.longest
+
 
 class Stretches:
     """The free stretches of a memory of `size` units, each with its beginning and its length, in order."""
@@ -93,7 +97,7 @@ class Places:
 
     def __init__(self, room: Room) -> None:
         self._free = list(range(room.places))[::-1]
-        self._rows, self._stretches = room.rows, Stretches(room.cells)
+        self._room, self._stretches = room, Stretches(room.cells)
         self._taken: dict[int, tuple[int, int]] = {}  # by place: its first cell, and how many it has
         self.starts = np.zeros((room.places, 2), np.int32)
         self.taken = self.lengths = self.widths = np.zeros(0, np.int32)
@@ -104,7 +108,8 @@ class Places:
         for request in requests:
             widths.append(width_of(request))
             rows, cells = rows + widths[-1], cells_of(request)
-            start = self._stretches.take(cells) if self._free and rows <= self._rows else None
+            fits = self._free and rows <= self._room.rows and self._room.is_long_enough(request)
+            start = self._stretches.take(cells) if fits else None
             if start is None:
                 break
             joined.append(self._free.pop())

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import Self
 
@@ -11,6 +12,7 @@ from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.request import Request, SpecialIds
 from pellucid.search.session import Session, Waiting
+from pellucid.seeing.watching import carried
 
 END = -1  # in place of a place: there are no more sentences
 AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
@@ -18,7 +20,8 @@ AHEAD = 4  # sentences are read ahead: so many times those that are decoded at o
 
 class Workers:
     """Threads that decode the sentences of one list, each in a session of its own. They share only the
-    weights and the list; the engine computes without Python's lock, so they run in parallel."""
+    weights, the list and the watcher (an edit) of the thread that starts them; the engine computes without
+    Python's lock, so they run in parallel."""
 
     def __init__(
         self, decoder: Decoder, room: Room, special: SpecialIds, waiting: Waiting, threads: int
@@ -30,7 +33,7 @@ class Workers:
     def __enter__(self) -> Self:
         try:
             for _ in range(self._wanted):
-                thread = threading.Thread(target=self._work, daemon=True)
+                thread = threading.Thread(target=carried(self._work), daemon=True)
                 thread.start()
                 self._threads.append(thread)
         except RuntimeError:  # the system allows no more threads
@@ -111,14 +114,14 @@ def decode_each(
         except BaseException as error:  # raised where the results are read
             order.put(error)
 
-    with Workers(decoder, room, special, waiting, threads) as workers:
+    with ExitStack() as ending:
+        ending.callback(ahead.release)  # after the list is closed: so the reader sees it, and ends
+        workers = ending.enter_context(Workers(decoder, room, special, waiting, threads))
         threading.Thread(target=read, daemon=True).start()
         while (place := order.get()) != END:
             if isinstance(place, BaseException):
                 raise place
             while place is not None and place not in results:
                 results |= workers.answer()
-            try:
-                yield [] if place is None else raise_if_failed(results.pop(place))
-            finally:
-                ahead.release()
+            yield [] if place is None else raise_if_failed(results.pop(place))
+            ahead.release()

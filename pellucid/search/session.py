@@ -11,7 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from pellucid.errors import SentenceError
+from pellucid.errors import SentenceError, UsageError
 from pellucid.search.hypotheses import Array
 from pellucid.search.lane import FREE, Lane, Result
 from pellucid.search.next_tokens import NextTokens
@@ -126,7 +126,7 @@ class Session:
     def __init__(self, decoding: Decoding, special: SpecialIds, waiting: Waiting | None = None) -> None:
         self._decoding, self._special = decoding, special
         self._waiting = Waiting() if waiting is None else waiting
-        self._closing = ExitStack()
+        self._closing, self._is_closed = ExitStack(), False
         self._closing.callback(decoding.close)
         self._lanes: list[Lane] = []
         self._widths = np.zeros(0, int)  # of the open sentences, in the order of the decoding
@@ -139,6 +139,7 @@ class Session:
 
     def close(self) -> None:
         """Give the memory of the decoding back. What is still open is lost. Closing twice does no harm."""
+        self._is_closed = True
         self._closing.close()
 
     def __len__(self) -> int:
@@ -152,6 +153,8 @@ class Session:
 
     def add(self, request: Request) -> int:
         """Let a sentence wait for the next step. Return its place, by which its result will be known."""
+        if self._is_closed:
+            raise UsageError("the session is closed and takes no more sentences. Open another.")
         return self._waiting.add(request)
 
     def cancel(self, place: int) -> None:

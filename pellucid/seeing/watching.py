@@ -34,6 +34,17 @@ def watches(watcher: Watcher) -> bool:
     return _watching.watcher == watcher
 
 
+def carried(work: Callable[[], None]) -> Callable[[], None]:
+    """Return a function that does this work in another thread, watched as the current thread is now."""
+    watcher, parts = _watching.watcher, _watching.parts
+
+    def do() -> None:
+        _watching.watcher, _watching.parts = watcher, parts
+        work()
+
+    return do
+
+
 @contextmanager
 def watching(watcher: Watcher, model: nn.Module | None = None) -> Iterator[None]:
     """Until the block ends, pass every tensor that the modules of this model compute in this thread to

@@ -30,13 +30,15 @@ def make_call(
     model: Transformer,
     vocabulary: Vocabulary,
     defaults: TranslationConfig,
+    first: int = 0,
 ) -> Call:
-    """Make the input of the search from sentences and options; raise an error for a wrong option."""
+    """Make the input of the search from sentences and options; raise an error for a wrong option. first: the
+    index of the first sentence."""
     chosen, never = options_of(options, defaults), forbidden_ids(model, vocabulary)
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary, never)
     special = SpecialIds(model.config.start_id, model.config.end_id, [*never, *defaults.suppressed])
     requests = []
-    for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True)):
+    for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True), first):
         if sentence.empty:
             continue
         limit = chosen.max_length
@@ -68,8 +70,7 @@ def prefixes_of(
 ) -> list[list[int]]:
     """Return, for each sentence, the ids that its translation must begin with. `prefix` is one text or list
     of ids for all sentences, or a list with one for each."""
-    one = prefix is None or isinstance(prefix, str) or all(isinstance(token, Number) for token in prefix)
-    each: list[Any] = [prefix] * len(sentences) if one else list(prefix or ())
+    each: list[Any] = [prefix] * len(sentences) if is_one(prefix) else list(prefix or ())
     if len(each) != len(sentences):
         raise UsageError(
             f"{{}}: {len(each)} prefixes for {len(sentences)} sentences. Give one for all, or one for each.",
@@ -79,6 +80,11 @@ def prefixes_of(
         [] if sentence.empty else read_prefix(prefix, sentence.to, vocabulary, never)
         for prefix, sentence in zip(each, sentences, strict=True)
     ]
+
+
+def is_one(prefix: Prefix | Sequence[Prefix | None] | None) -> bool:
+    """Tell whether this is one prefix for all sentences: a text, ids, or none."""
+    return prefix is None or isinstance(prefix, str) or all(isinstance(token, Number) for token in prefix)
 
 
 def read_prefix(

@@ -32,9 +32,9 @@ class Sentence:
     unknown: Sequence[str] = ()  # its words or characters that the vocabulary does not have, in their order
 
 
-def check_texts(texts: Iterable[object], name: str = "sentence") -> None:
-    """Raise an error if one of the texts is not a string."""
-    for number, text in enumerate(texts, 1):
+def check_texts(texts: Iterable[object], name: str = "sentence", first: int = 0) -> None:
+    """Raise an error if one of the texts is not a string. first: the index of the first of them."""
+    for number, text in enumerate(texts, first + 1):
         if not isinstance(text, str):
             remedy = "Give a string, or a list of strings."
             raise UsageError(f"{name} {number} is {text!r:.60}, which is not text. {remedy}")

@@ -9,14 +9,14 @@ from pellucid.decoding.decoder import Decoder, open_session
 from pellucid.decoding.ensemble import only_one
 from pellucid.decoding.serving import Serving
 from pellucid.decoding.threads import decode, decode_each
-from pellucid.errors import UsageError
+from pellucid.errors import Setting, UsageError
 from pellucid.model import Transformer
 from pellucid.search.lane import raise_if_failed
 from pellucid.search.options import TranslationOptions
 from pellucid.search.request import Request
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.likelihood import Score, score_texts
-from pellucid.translate.request import Call, make_call
+from pellucid.translate.request import Call, is_one, make_call
 from pellucid.translate.sentences import (
     TOKENS,
     Sentence,
@@ -28,8 +28,8 @@ from pellucid.translate.sentences import (
 )
 from pellucid.translate.translation import Translation, stable_beginning, text_of, translations_of
 
-TYPICAL = (TOKENS, 64, 32)  # tokens of the longest source, and of usual ones
-MANY = 1000  # sentences, of those that come one by one, for which there should be room
+USUAL = (64, 32)  # tokens of sources, of those that come one by one
+MANY = 300  # of each: sentences for which there should be room
 
 
 class TextTranslator:
@@ -124,10 +124,20 @@ class TextTranslator:
     ) -> Iterator[Translation]:
         """Translate texts as they come, for example the lines of a file or of a pipe, and yield their
         translations in order. However many they are, they take no more memory. The options are those of
-        `translate`; what was too long is marked, but not warned of."""
+        `translate`, with one prefix for all; what was too long is marked, but not warned of. The weights are
+        those at the first translation, and so is an edit."""
+        if isinstance(sources, str | bytes):
+            raise UsageError("translate_each was given a single text. Put it in a list: [text].")
+        if not is_one(options.get("prefix")):
+            raise UsageError(
+                "{}: a list of prefixes. Give translate_each one, or use translate.",
+                Setting("prefix"),
+            )
         self._check_language(to)
-        typical = [Sentence("", "", [self.vocabulary.end_id] * length, to) for length in TYPICAL]
-        call = self.request([*typical, *typical[1:] * (MANY // len(TYPICAL))], options)
+        lengths = (self._longest, *USUAL * MANY)
+        call = self.request(
+            [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths], options
+        )
         return self._translate_each(sources, to, options, call)
 
     def _translate_each(
@@ -136,8 +146,8 @@ class TextTranslator:
         calls = deque[Call]()
 
         def requests() -> Iterator[Request | None]:
-            for text in sources:
-                calls.append(self.request(self._read_sources([text], to), options))
+            for number, text in enumerate(sources):
+                calls.append(self.request(self._read_sources([text], to, number), options, number))
                 yield next(iter(calls[-1].requests), None)
 
         decoder = self.decoder(typical)
@@ -187,17 +197,18 @@ class TextTranslator:
         warn_of_truncation(cut, self._longest)
         return score_texts(self._models, pairs, self.vocabulary)
 
-    def request(self, sentences: Sequence[Sentence], options: TranslationOptions) -> Call:
-        """Return the input of the search: sentences, a request for each that is not empty, and rules."""
-        return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation)
+    def request(self, sentences: Sequence[Sentence], options: TranslationOptions, first: int = 0) -> Call:
+        """Return the input of the search: sentences, a request for each that is not empty, and rules. first:
+        the index of the first sentence."""
+        return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation, first)
 
     def decoder(self, call: Call) -> Decoder:
         """Return what decodes the sentences of this call: engines, or the models in PyTorch."""
         return self._serving.decoder(call.requests)
 
-    def _read_sources(self, texts: Sequence[str], to: str | None) -> list[Sentence]:
+    def _read_sources(self, texts: Sequence[str], to: str | None, first: int = 0) -> list[Sentence]:
         self._check_language(to)
-        check_texts(texts)
+        check_texts(texts, first=first)
         return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
 
     def _translate(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translation]:

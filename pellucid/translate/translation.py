@@ -77,16 +77,15 @@ def translations_of(
 ) -> list[Translation]:
     """Return a translation for each sentence of the call, made from the hypotheses that the search found; an
     empty one for an empty sentence."""
-    of_sentence = {request.number: each for request, each in zip(call.requests, found, strict=True)}
-    translations = []
-    for number, sentence in enumerate(call.sentences):
+    translations, each_found = [], iter(found)
+    for sentence in call.sentences:
         hypotheses = [
             Hypothesis(
                 text_of(each.token_ids, sentence.to, vocabulary),
                 vocabulary.target_tokens(each.token_ids),
                 **vars(each),
             )
-            for each in of_sentence.get(number, [])[: call.n_best]
+            for each in ([] if sentence.empty else next(each_found))[: call.n_best]
         ]
         nothing = [Hypothesis("", [], [], 0.0, [], finished=True)]
         translations.append(

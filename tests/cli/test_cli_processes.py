@@ -66,6 +66,27 @@ def test_a_pipe_is_answered_as_it_speaks(toy_model: Path) -> None:
         assert finish(process) == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    ("signalled", "code", "told"),
+    [(True, 130, b"pellucid: interrupted.\n"), (False, 0, b"")],
+    ids=["Ctrl-C", "its reader left"],
+)
+def test_while_it_waits_for_a_line_it_can_end(
+    toy_model: Path, signalled: bool, code: int, told: bytes
+) -> None:
+    with start("translate", toy_model) as process:
+        pipe(process.stdin).write(b"a b c\n")
+        pipe(process.stdin).flush()
+        assert pipe(process.stdout).readline()
+        if signalled:
+            process.send_signal(signal.SIGINT)
+        else:
+            pipe(process.stdout).close()
+            pipe(process.stdin).write(b"a b c\n")
+            pipe(process.stdin).flush()
+        assert (process.wait(60), pipe(process.stderr).read()) == (code, told)
+
+
 def test_a_reader_that_leaves_early_is_no_error(toy_model: Path) -> None:
     with start("translate", toy_model, "--beam", "1", "--max-length", "2") as process:
         pipe(process.stdin).write(b"a b c\n" * 10)

@@ -17,6 +17,7 @@ from pellucid.decoding.engine import Engine
 from pellucid.decoding.pytorch import TransformerDecoder
 from pellucid.decoding.room import Places, Room, Stretches
 from pellucid.decoding.threads import decode, decode_each
+from pellucid.errors import UsageError
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.options import Options
 from pellucid.search.request import Request, SpecialIds
@@ -119,6 +120,25 @@ def test_places_are_those_that_fit() -> None:
     places.keep(np.array([1]))
     assert places.join([requests[3]]) == [] and places.join([requests[2]]) == [0]
     assert places.taken.tolist() == [1, 0] and places.widths.tolist() == [2, 2]
+
+
+def test_what_is_longer_than_the_room_does_not_fit_whatever_cells_are_free() -> None:
+    fitting, long, longer = (Request(0, n, (), [5] * s) for n, s in [(4, 3), (4, 4), (5, 3)])
+    places = Places(replace(Room.of([fitting], 1), places=3, rows=9, cells=900))
+    assert places.join([long]) == places.join([longer]) == []
+    assert len(places.join([fitting, long])) == 1
+
+
+@pytest.mark.parametrize("kind", [Engine, TransformerDecoder])
+def test_a_session_that_is_closed_takes_no_sentence(kind: type[Engine | TransformerDecoder]) -> None:
+    config = ModelConfig(vocabulary=50, width=16, heads=2, hidden=32, encoder_layers=1, decoder_layers=1)
+    request = Request(0, 4, (), [5, 3])
+    session = Session(kind(random_model(config, 4)).open(Room.of([request], 1)), SPECIAL)
+    session.close()
+    with pytest.raises(
+        UsageError, match=r"^the session is closed and takes no more sentences\. Open another\.$"
+    ):
+        session.add(request)
 
 
 def test_sentences_that_come_one_by_one_are_answered_in_order() -> None:
