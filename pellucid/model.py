@@ -397,9 +397,9 @@ def keep_or_drop(x: Tensor, rate: float) -> Tensor:
 
 
 @torch.no_grad()
-def initialise(model: Transformer) -> None:
+def initialise(model: Transformer, small: float = 0.25) -> None:
     """Initialise the parameters: Xavier for matrices, N(0, 1/D) for embeddings and the projection, 0 for
-    biases. A quarter of that for the embeddings, the projection and the last matrix of each sublayer.
+    biases. The embeddings, the projection and the last matrix of each sublayer are `small` times that.
 
     The paper does not say how to begin. If the last matrices are small, a layer changes little at first, and
     gradients reach all layers (Zhang et al. 2019, depth-scaled initialization): decision 0015.
@@ -408,7 +408,7 @@ def initialise(model: Transformer) -> None:
         if name.endswith(".bias"):
             parameter.zero_()
         elif "embedding" in name or "projection" in name:
-            parameter.normal_(0.0, 0.25 * model.config.width**-0.5)
+            parameter.normal_(0.0, small * model.config.width**-0.5)
         elif parameter.dim() == 2:
             last = name.endswith((".output.weight", ".outer.weight"))
-            nn.init.xavier_uniform_(parameter, gain=0.25 if last else 1.0)
+            nn.init.xavier_uniform_(parameter, gain=small if last else 1.0)

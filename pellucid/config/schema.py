@@ -149,6 +149,8 @@ class TrainingConfig:
     batch_tokens: int = number(4096, 2, 100_000_000)  # of the longer side of a batch, padding included
     accumulate: int = number(1, 1, 100_000)  # batches a step
     seed: int = number(1, 0, 2**32 - 1)
+    # "small": embeddings and last matrices of sublayers are a quarter as large as "usual"
+    first_weights: str = choice("small", "usual")
     schedule: str = choice("inverse_sqrt", "paper")
     # "paper" has its own: width^-0.5 * min(step^-0.5, step * warmup^-1.5)
     peak_rate: float = number(0.0007, 0.0, 10.0)

@@ -168,11 +168,12 @@ def _held_out(corpus: Corpus, minutes: float, pace: Pace) -> Chosen:
 def _schedule(corpus: Corpus, minutes: float, pace: Pace, budget: Chosen) -> list[Chosen]:
     steps, of_epoch = max(60 * minutes / pace.step, 1), corpus.pairs / pace.pairs
     few = " (little text)" if of_epoch < 100 else ""
-    tenth = f"a tenth of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
+    share, said = (0.3, "three tenths") if kind_of(corpus) == "characters" else (0.1, "a tenth")
+    warmup = f"{said} of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
     return [
         Chosen("training.steps", 1_000_000_000, "no limit"),
         budget._replace(reason=f"an epoch has about {max(1, round(of_epoch)):,} steps{few}"),
-        Chosen("training.warmup_steps", _round(steps / 10), tenth),
+        Chosen("training.warmup_steps", _round(share * steps), warmup),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),
         Chosen("training.validations", VALIDATIONS, "in even parts of the time"),
     ]
@@ -186,6 +187,7 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
     if kind == "characters":
         why = "one answer is right, and rare cases count more so"
         chosen.append(Chosen("training.label_smoothing", 0.0, why))
+        chosen.append(Chosen("training.first_weights", "usual", "small ones find rules of digits later"))
     if kind != "subwords" or corpus.words[1] < SHORT:
         chosen.append(Chosen("training.validation_metric", "exact", "BLEU says little of targets like these"))
     if kind != "subwords":

@@ -26,7 +26,7 @@ from pellucid.learning.step import share_done
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
 from pellucid.learning.validation import Corpora, corpora_of, references_of, tokenizer_for
-from pellucid.model import Transformer
+from pellucid.model import Transformer, initialise
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
 from pellucid.translate.evaluate import note_on_short
@@ -111,7 +111,11 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         report(doubt)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     _report_size(config, device, report)  # before memory is taken
-    learner = Learner((model or Transformer(config.model)).to(device), config.training)
+    if model is None:
+        model = Transformer(config.model)
+        if config.training.first_weights == "usual":
+            initialise(model, small=1.0)
+    learner = Learner(model.to(device), config.training)
     if saved:
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")

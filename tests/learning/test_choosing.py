@@ -85,6 +85,7 @@ def test_the_text_decides_what_a_token_is(texts: list[tuple[str, str]], kind: st
     assert kind_of(corpus(texts)) == kind
     settings = chosen(texts)
     assert settings["vocabulary.size"] == size
+    assert settings.get("training.first_weights") == ("usual" if kind == "characters" else None)
     assert settings.get("training.validation_metric") == (None if kind == "subwords" else "exact")
     assert settings.get("translation.beam") == (None if kind == "subwords" else 1)
     assert settings["training.peak_rate"] == (0.0007 if kind == "words" else 0.002)

@@ -126,6 +126,18 @@ def test_no_step_at_all_gives_a_model_too_and_is_said(tmp_path: Path) -> None:
     assert lines[-1] == "nothing was learned: the training ended at step 0 with its first weights"
 
 
+def test_it_begins_with_small_weights_or_with_usual_ones(tmp_path: Path) -> None:
+    begun = {}
+    for first in ("small", "usual"):
+        trained(tmp_path / first, {"training.steps": 0, "training.first_weights": first})
+        begun[first] = short_runs.weights(tmp_path / first / "run")
+    for name, small in begun["small"].items():
+        if small.dim() == 2:
+            is_small = name.endswith((".output.weight", ".outer.weight")) or "embedding" in name
+            larger = float(begun["usual"][name].std() / small.std())
+            assert larger == pytest.approx(4 if is_small else 1, rel=0.3)
+
+
 def test_minutes_stop_it_and_the_rate_falls_to_0_until_then(tmp_path: Path) -> None:
     settings = {"training.warmup_steps": 1, "training.peak_rate": 0.001, "training.validate_every": 10**6}
     settings |= {"training.steps": 10**6, "training.minutes": 0.3 / 60, "training.cooldown": 1.0}
