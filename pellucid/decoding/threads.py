@@ -1,10 +1,10 @@
 """Decode many sentences, in as many threads as are fast: a list, or sentences that come one by one."""
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from queue import SimpleQueue
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from pellucid.decoding.decoder import Decoder, plan
 from pellucid.decoding.room import Room
@@ -15,6 +15,7 @@ from pellucid.search.session import Session, Waiting
 from pellucid.seeing.watching import carried
 
 END = -1  # in place of a place: there are no more sentences
+T = TypeVar("T")
 AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
 
 
@@ -90,38 +91,61 @@ def decode(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -
     return [raise_if_failed(by_number[number]) for number in range(len(requests))]
 
 
-def decode_each(
-    decoder: Decoder, requests: Iterable[Request | None], typical: Sequence[Request], special: SpecialIds
-) -> Iterator[list[Found]]:
-    """Yield the hypotheses of each request, in order, as soon as they and all earlier ones are there. A
-    thread reads the requests, a limited number ahead.
+class Reader(Generic[T]):
+    """A thread that prepares requests ahead of those that are answered, `ahead` at most."""
 
-    requests: None where there is nothing to decode, and no hypothesis.
+    def __init__(
+        self, sources: Iterable[T], prepare: Callable[[T], Request | None], waiting: Waiting, ahead: int
+    ) -> None:
+        self._sources, self._prepare, self._waiting = sources, prepare, waiting
+        self.ahead, self._preparing = threading.Semaphore(ahead), threading.Lock()
+        # Places, or None where there is nothing to decode; END, or an error, at the end.
+        self.order = SimpleQueue[int | None | BaseException]()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def leave(self) -> None:
+        """Let the thread end, now that the list is closed. If Python ended while it is in C++, where a
+        vocabulary works, the process would be aborted."""
+        with self._preparing:
+            self.ahead.release()
+
+    def _read(self) -> None:
+        try:
+            for source in self._sources:
+                self.ahead.acquire()
+                with self._preparing:
+                    if self._waiting.is_closed:  # nobody wants more
+                        return
+                    request = self._prepare(source)
+                    self.order.put(None if request is None else self._waiting.add(request))
+            self.order.put(END)
+        except BaseException as error:  # raised where the results are read
+            self.order.put(error)
+
+
+def decode_each(
+    decoder: Decoder,
+    sources: Iterable[T],
+    prepare: Callable[[T], Request | None],
+    typical: Sequence[Request],
+    special: SpecialIds,
+) -> Iterator[list[Found]]:
+    """Yield the hypotheses of each source, in order, as soon as they and all earlier ones are there. A thread
+    reads the sources, a limited number ahead.
+
+    prepare: returns a source's request, or None if there is nothing to decode, and no hypothesis.
     typical: requests that tell how much room is needed.
     """
     room, threads = plan(decoder, typical, special)
-    waiting, ahead = Waiting(), threading.Semaphore(AHEAD * threads * room.places)
-    order, results = SimpleQueue[int | None | BaseException](), dict[int, Result]()
-
-    def read() -> None:
-        try:
-            for request in requests:
-                ahead.acquire()
-                if waiting.is_closed:  # nobody wants more
-                    return
-                order.put(None if request is None else waiting.add(request))
-            order.put(END)
-        except BaseException as error:  # raised where the results are read
-            order.put(error)
-
+    waiting, results = Waiting(), dict[int, Result]()
     with ExitStack() as ending:
-        ending.callback(ahead.release)  # after the list is closed: so the reader sees it, and ends
+        reader = Reader(sources, prepare, waiting, AHEAD * threads * room.places)
+        ending.callback(reader.leave)
         workers = ending.enter_context(Workers(decoder, room, special, waiting, threads))
-        threading.Thread(target=read, daemon=True).start()
-        while (place := order.get()) != END:
+        while (place := reader.order.get()) != END:
             if isinstance(place, BaseException):
                 raise place
             while place is not None and place not in results:
                 results |= workers.answer()
             yield [] if place is None else raise_if_failed(results.pop(place))
-            ahead.release()
+            reader.ahead.release()

@@ -1,5 +1,6 @@
 """Translate text: sentences in, translations out."""
 
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack, cast, overload
@@ -143,15 +144,15 @@ class TextTranslator:
     def _translate_each(
         self, sources: Iterable[str], to: str | None, options: TranslationOptions, typical: Call
     ) -> Iterator[Translation]:
-        calls = deque[Call]()
+        calls, numbers = deque[Call](), itertools.count()
 
-        def requests() -> Iterator[Request | None]:
-            for number, text in enumerate(sources):
-                calls.append(self.request(self._read_sources([text], to, number), options, number))
-                yield next(iter(calls[-1].requests), None)
+        def prepare(text: str) -> Request | None:
+            number = next(numbers)
+            calls.append(self.request(self._read_sources([text], to, number), options, number))
+            return next(iter(calls[-1].requests), None)
 
         decoder = self.decoder(typical)
-        for hypotheses in decode_each(decoder, requests(), typical.requests, typical.special):
+        for hypotheses in decode_each(decoder, sources, prepare, typical.requests, typical.special):
             call = calls.popleft()
             yield from translations_of(call, [hypotheses] if call.requests else [], self.vocabulary)
 

@@ -148,7 +148,7 @@ def test_sentences_that_come_one_by_one_are_answered_in_order() -> None:
     requests = [*random_requests(config, chance, 400), *[None] * 3]
     chance.shuffle(requests)
     typical = [each for each in requests if each]
-    found = [*decode_each(decoder, iter(requests), typical, SPECIAL)]
+    found = [*decode_each(decoder, iter(requests), lambda each: each, typical, SPECIAL)]
     expected = dict(zip(map(id, typical), decode(decoder, typical, SPECIAL), strict=True))
     assert found == [expected.get(id(each), []) for each in requests]
 
@@ -162,7 +162,7 @@ def test_an_error_of_the_reader_comes_after_what_was_read() -> None:
         raise OSError("the pipe broke")
 
     typical = random_requests(config, random.Random(5), 5)
-    found = decode_each(decoder, read(), typical, SPECIAL)  # type: ignore[arg-type]
+    found = decode_each(decoder, read(), lambda each: each, typical, SPECIAL)  # type: ignore[arg-type]
     assert len([next(found) for _ in typical]) == 5
     with pytest.raises(OSError, match="the pipe broke"):
         next(found)

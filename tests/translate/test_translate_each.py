@@ -63,10 +63,32 @@ def failing(*_: object) -> None:
 
 def test_no_thread_is_left_after_an_error_while_the_reader_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {*threading.enumerate()}
-    monkeypatch.setattr(threads, "AHEAD", 0.01)
+    monkeypatch.setattr(threads, "AHEAD", 1)
     monkeypatch.setattr(threads.Workers, "answer", failing)
     with pytest.raises(ValueError, match="no more"):
         list(translator().translate_each(itertools.repeat("the cat"), beam=1))
     for thread in {*threading.enumerate()} - before:
         thread.join(20)
     assert {*threading.enumerate()} <= before
+
+
+def test_when_it_has_ended_nothing_is_prepared_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread in C++ when Python ends would abort the process."""
+    ours, begun, go_on, ended = translator(), threading.Event(), threading.Event(), list[str]()
+    prepared = ours._read_sources
+
+    def slow(texts: Any, *more: Any) -> Any:
+        if texts == ["two"]:
+            begun.set()
+            go_on.wait(20)
+        result = prepared(texts, *more)
+        ended.extend(texts)
+        return result
+
+    monkeypatch.setattr(ours, "_read_sources", slow)
+    translations = ours.translate_each(["the cat", "two", "dog"], beam=1)
+    next(translations)
+    begun.wait(20)
+    threading.Timer(0.2, go_on.set).start()
+    translations.close()  # type: ignore[attr-defined]
+    assert ended == ["the cat", "two"]
