@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,6 +24,7 @@ from pellucid.mask import Mask
 from pellucid.model import Transformer, round_up, sinusoids
 from pellucid.search.next_tokens import AllTokens, LikeliestTokens, NextTokens
 from pellucid.search.request import Request
+from pellucid.search.session import Decoding
 from pellucid.seeing.watching import is_watched
 
 TOKEN, SOURCE, POSITION, REQUIRED = range(4)  # what a step is told of each row; SOURCE: the row it continues
@@ -41,26 +41,12 @@ class NotCapturedWarning(UserWarning):
     """Decoding on this GPU works without CUDA graphs, and is slower."""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """The shape of a step: its sizes are rounded up, so that calls of similar sizes share one session."""
-
-    places: int
-    width: int
-    source: int
-    longest: int
-
-    @classmethod
-    def of(cls, room: Room) -> "Shape":
-        """Return the smallest shape that is large enough for the sentences of this room."""
-        places = room.places
-        together = round_up(places) if places <= 32 else -(-places // 32) * 32
-        return cls(together, room.width, positions(room.longest_source), positions(room.longest))
-
-    @property
-    def rows(self) -> int:
-        """Return the number of rows: places times hypotheses of a sentence."""
-        return self.places * self.width
+def rounded(room: Room) -> Room:
+    """Return the room with its sizes rounded up, so that calls of similar sizes share one session, and with
+    `width` rows at each place."""
+    places = round_up(room.places) if room.places <= 32 else -(-room.places // 32) * 32
+    source, longest, forbidden = positions(room.longest_source), positions(room.longest), (*room.forbidden,)
+    return Room(places, places * room.width, room.width, 0, source, longest, room.candidates, forbidden)
 
 
 def positions(count: int) -> int:
@@ -76,60 +62,52 @@ class CapturedEngine:
 
     def __init__(self, model: Transformer) -> None:
         self.model, self.config = model, model.config
-        self._kept: dict[tuple[object, ...], Session] = {}
+        self._kept: dict[Room, Session] = {}
 
     def room_bytes(self, room: Room) -> int:
         """Return an upper bound of the bytes that decoding in this room takes, without the weights."""
-        shape, config = Shape.of(room), self.config
+        shape, config = rounded(room), self.config
         size = next(self.model.parameters()).dtype.itemsize
         pairs = 2 * config.width * config.decoder_layers
-        remembered = pairs * (shape.places * shape.source + 2 * shape.rows * shape.longest)
+        remembered = pairs * (shape.places * shape.longest_source + 2 * shape.rows * shape.longest)
         step = shape.rows * (8 * config.width + 2 * config.hidden + 2 * config.width * shape.longest)
-        encoder = shape.source * (8 * config.width + 2 * config.hidden + 3 * config.heads * shape.source)
+        source = shape.longest_source
+        encoder = source * (8 * config.width + 2 * config.hidden + 3 * config.heads * source)
         return size * (remembered + step + shape.places * encoder) + 20 * shape.rows * config.target_size
 
     def open(self, room: Room) -> "CapturedDecoding":
         """Return a decoding with this room, and no sentence yet."""
-        shape = Shape.of(room)
+        shape = rounded(room)
         with torch.inference_mode(False):  # later calls change what is made here
-            kept = self._kept.pop((shape, room.candidates, *room.forbidden), None)
-            session = kept or Session(self.model, shape, room)
+            session = self._kept.pop(shape, None) or Session(self.model, shape)
             session.clear()
-        return CapturedDecoding(self, session, room)
-
-    def take_back(self, session: "Session") -> None:
-        """Keep a session for a later call of the same shape. If more than KEPT are kept, drop the oldest."""
-        self._kept[session.key] = session
-        while len(self._kept) > KEPT:
-            self._kept.pop(next(iter(self._kept)))
+        return CapturedDecoding(self.model, self._kept, session, room)
 
 
-class CapturedDecoding:
+class CapturedDecoding(Decoding):
     """The open sentences of a session. A place holds one sentence until it is finished, then the next one."""
 
-    def __init__(self, engine: CapturedEngine, session: "Session", room: Room) -> None:
-        self._engine, self._session, self.places = engine, session, room.places
-        self._places = Places(room)
+    def __init__(
+        self, model: Transformer, kept: dict[Room, "Session"], session: "Session", room: Room
+    ) -> None:
+        self._model, self._kept, self._session = model, kept, session
+        self.places, self._places = room.places, Places(room)
 
     def join(self, requests: Sequence[Request]) -> int:
-        """Encode the first of these sentences at free places, and decode them together with those that are
-        open. Return their number."""
         joined = self._places.join(requests)
         if joined:
-            with evaluating(self._engine.model):
+            with evaluating(self._model):
                 self._session.read(joined, [each.source for each in requests[: len(joined)]])
         return len(joined)
 
     def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
-        """Compute a step, given the last token of each row. Return the log-probabilities of the likeliest
-        next tokens, or of all tokens."""
         session, here = self._session, self._rows()
         told = session.told
         told[TOKEN, here] = tokens
         told[POSITION] = 0
         told[POSITION, here] = np.repeat(self._places.lengths, self._places.widths)
         told[REQUIRED, here] = 0 if required is None else np.maximum(required, 0)
-        with evaluating(self._engine.model):
+        with evaluating(self._model):
             log_p, logits, *likeliest = session.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
@@ -138,22 +116,21 @@ class CapturedDecoding:
         def every() -> AllTokens:
             return AllTokens(log_p[rows], lambda: logits[rows])
 
-        if not 0 < candidates <= session.candidates:
+        if not 0 < candidates <= session.shape.candidates:
             return every()
         values, ids = (each.cpu().numpy()[here] for each in likeliest)
         return LikeliestTokens(values[:, :-1], ids, values[:, -1], every)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows and these sentences (None: all of them). The places of the other sentences
-        become free."""
         before = self._session.told[SOURCE, self._rows()[rows]]  # the next step moves them, once
         if sentences is not None:
             self._places.keep(sentences)
         self._session.told[SOURCE, self._rows()] = before
 
     def close(self) -> None:
-        """Keep the session for a later call."""
-        self._engine.take_back(self._session)
+        self._kept[self._session.shape] = self._session
+        while len(self._kept) > KEPT:  # drop the oldest
+            self._kept.pop(next(iter(self._kept)))
 
     def _rows(self) -> Array:
         """Return the row of each hypothesis in the session."""
@@ -166,20 +143,19 @@ class CapturedDecoding:
 class Session:
     """The memory of a decoding, and its CUDA graphs, one for each number of positions to attend to."""
 
-    def __init__(self, model: Transformer, shape: Shape, room: Room) -> None:
+    def __init__(self, model: Transformer, shape: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
-        self.shape, self.candidates, self._model, self._device = shape, room.candidates, model, weight.device
-        self.key = (shape, room.candidates, *room.forbidden)
+        self.shape, self._model, self._device = shape, model, weight.device
         self._there = torch.zeros(4, shape.rows, dtype=torch.long, device=self._device)
         self._here = self._there.to("cpu", copy=True)
         self.told: Array = self._here.numpy()
-        layers, head = config.decoder_layers, config.width // config.heads
+        layers, head, source = config.decoder_layers, config.width // config.heads, shape.longest_source
         self._past = FixedPast(layers, self._there[POSITION], config.heads, shape.longest, head, weight)
-        self._pairs = weight.new_zeros(layers, 2, shape.places, config.heads, shape.source, head)
-        self._allowed = torch.ones(shape.places, shape.source, dtype=torch.bool, device=self._device)
+        self._pairs = weight.new_zeros(layers, 2, shape.places, config.heads, source, head)
+        self._allowed = torch.ones(shape.places, source, dtype=torch.bool, device=self._device)
         mask = Mask(self._allowed, some_row_is_empty=False)
         self._memory = Memory([*self._pairs[:, 0]], [*self._pairs[:, 1]], mask)
-        self._forbidden = torch.tensor(room.forbidden, dtype=torch.long, device=self._device)
+        self._forbidden = torch.tensor(shape.forbidden, dtype=torch.long, device=self._device)
         # A graph reads this table, and the model keeps it only for a time.
         length, kind = round_up(shape.longest), model.decoder.positions
         self._table = sinusoids(length, config.width, weight.dtype, self._device, kind)
@@ -229,10 +205,10 @@ class Session:
             self._past.select(self._there[SOURCE])
         logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0].float()
         log_p = logits.log_softmax(-1)
-        if not self.candidates:
+        if not self.shape.candidates:
             return log_p, logits
         required = log_p.gather(1, self._there[REQUIRED, :, None])
-        likeliest, ids = log_p.index_fill(1, self._forbidden, -math.inf).topk(self.candidates)
+        likeliest, ids = log_p.index_fill(1, self._forbidden, -math.inf).topk(self.shape.candidates)
         ids, order = ids.sort(-1)
         return log_p, logits, torch.cat((likeliest.gather(1, order), required), 1), ids
 

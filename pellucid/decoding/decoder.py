@@ -8,7 +8,6 @@ import torch
 
 from pellucid.config.schema import ModelConfig
 from pellucid.decoding.room import Room
-from pellucid.search.lane import candidates_for
 from pellucid.search.request import Request, SpecialIds
 from pellucid.search.sample import DRAWING
 from pellucid.search.session import Decoding, Session, Waiting
@@ -52,7 +51,7 @@ def plan(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -> 
     longest = max(len(one.source) for one in requests)
     tokens = min(each.batch_tokens or longest * together for each in options)
     together = max(1, min(together, tokens // longest))
-    needed = [candidates_for(each) for each in options]
+    needed = [each.candidates for each in options]
     most = max(needed) if all(needed) else 0
     candidates = most if most < min(decoder.config.target_size, MOST_CANDIDATES + 1) else 0
     while True:

@@ -16,6 +16,7 @@ from pellucid.errors import UsageError
 from pellucid.model import Transformer
 from pellucid.search.next_tokens import AllTokens, LikeliestTokens, NextTokens
 from pellucid.search.request import Request
+from pellucid.search.session import Decoding
 
 SHARED_FROM = 8 << 20  # bytes of weights
 APART = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
@@ -50,7 +51,7 @@ class Engine:
         return native.bytes_of(self.config, self.precision, room)
 
     def open(self, room: Room) -> "EngineDecoding":
-        """Return a decoding with this room, which begins sentences with `join`, some at a time."""
+        """Return a decoding with this room, and no sentence yet."""
         return EngineDecoding(native.Session(self._weights, room), room, self.config.target_size)
 
 
@@ -63,20 +64,17 @@ def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]
     return weights, native.bytes_of(model.config, precision, room)
 
 
-class EngineDecoding:
+class EngineDecoding(Decoding):
     """The decoding of several sentences at once. The keys and values of each token are written once, to a
     cell; a hypothesis lists the cells of its earlier tokens, so reordering copies no keys and values."""
 
     def __init__(self, session: native.Session, room: Room, size: int) -> None:
         self._session, self._size = session, size
-        self.places, self._most = room.places, room.candidates
-        self._places = Places(room)
+        self.places, self._most, self._places = room.places, room.candidates, Places(room)
         self._is_laid_out = False  # whether the session's rows are those of the places, at their lengths
         self._stride = np.zeros(0, np.int32)  # of each row: from its cell to the same of the next position
 
     def join(self, requests: Sequence[Request]) -> int:
-        """Encode the first of these sentences, as many as fit, and decode them together with those that are
-        open. Return their number."""
         joined = self._places.join(requests)
         if joined:
             starts = self._places.starts[joined, 0]
@@ -85,8 +83,6 @@ class EngineDecoding:
         return len(joined)
 
     def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
-        """Compute a step from the last token of each row (hypothesis). Return its likeliest next tokens, or
-        all tokens."""
         count, rows = len(tokens), self._session.rows
         rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if self._is_laid_out:
@@ -120,8 +116,6 @@ class EngineDecoding:
         self._stride, self._is_laid_out = width, bool(places.lengths.all())
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows and these sentences (None: all of them). The places of the other sentences
-        become free."""
         if sentences is not None:
             self._places.keep(sentences)
             self._is_laid_out = False
@@ -129,7 +123,6 @@ class EngineDecoding:
         ancestor[: len(rows), :longest] = ancestor[rows, :longest]
 
     def close(self) -> None:
-        """Let other sessions have the memory and the threads."""
         self._session.close()
 
     def _next(self, count: int, some: Any, again: Any, candidates: int) -> NextTokens:

@@ -36,28 +36,25 @@ class Ensemble:
             return EnsembleDecoding(each, all_or_none.pop_all())
 
 
-class EnsembleDecoding:
+class EnsembleDecoding(Decoding):
     """Several models that decode the same sentences."""
 
     def __init__(self, decodings: Sequence[Decoding], closing: ExitStack) -> None:
         self._decodings, self.places, self._closing = decodings, decodings[0].places, closing
 
     def join(self, requests: Sequence[Request]) -> int:
-        """Encode the first of these sentences with each model. Return their number."""
-        return min([each.join(requests) for each in self._decodings])
+        (count,) = {each.join(requests) for each in self._decodings}  # one number, for their rooms are equal
+        return count
 
     def step(self, tokens: Array, required: Array | None, candidates: int) -> AllTokens:
-        """Compute a step with each model. Return the log of the mean probability of each token."""
-        log_p = log_of_mean([each.step(tokens, required, 0).all().log_p for each in self._decodings])
+        log_p = log_of_mean([each.step(tokens, required, 0).all.log_p for each in self._decodings])
         return AllTokens(log_p, log_p.clone)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows and these sentences (None: all of them) in each model."""
         for each in self._decodings:
             each.select(rows, sentences)
 
     def close(self) -> None:
-        """Give the memory of each model back."""
         self._closing.close()
 
 

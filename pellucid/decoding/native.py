@@ -37,8 +37,6 @@ ENCODED_TOGETHER = 160  # rows that go through all of the encoder's layers while
 SIZES = (1, 4, 2)  # of a weight, in bytes, by the number in KINDS
 SPARE = 256 << 20  # bytes of a session's memory that are kept for the next one; a thread has one at most
 
-Arrays = dict[str, tuple[Any, type]]  # by name, a shape and a type
-
 
 class Arena:
     """One block of memory, initially zero, in huge pages if the system has them."""
@@ -77,12 +75,11 @@ class Weights:
 
     def __init__(self, model: Transformer, precision: str, kernels: Kernels) -> None:
         self.shape, self.kernels, config = Shape.of(model.config), kernels, model.config
-        self._kind, self._model = KINDS[precision], model  # whose embeddings are read where they are
-        self.pair_type = pair_type(precision)
+        self.kind, self._model = KINDS[precision], model  # whose embeddings are read where they are
         self._arena = Arena(weight_bytes(config, precision))
         self._spare: list[Arena] = []
         self.structure, shape = Model(), self.shape
-        about = vars(config) | vars(shape) | dict(kind=self._kind, norm_first=config.norm == "first")
+        about = vars(config) | vars(shape) | dict(kind=self.kind, norm_first=config.norm == "first")
         about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
         for name in {field[0] for field in Model._fields_} & about.keys():
             setattr(self.structure, name, about[name])
@@ -123,16 +120,16 @@ class Weights:
 
     def _affine(self, part: Affine) -> Any:
         matrix = part.weight.float().contiguous()
-        weight = self._arena.take(part.outputs * part.inputs * SIZES[self._kind], np.uint8)
+        weight = self._arena.take(part.outputs * part.inputs * SIZES[self.kind], np.uint8)
         scale, shift = self._arena.take(part.outputs, np.float32), self._arena.take(part.outputs, np.int32)
         room = np.empty(2 * part.inputs, np.float32)
         places = [array.ctypes.data for array in (weight, scale, shift, room)]
-        self.kernels.pack(self._kind, matrix.data_ptr(), *matrix.shape, part.inputs, *places)
+        self.kernels.pack(self.kind, matrix.data_ptr(), *matrix.shape, part.inputs, *places)
         return Linear(*places[:2], self._keep(part.bias), places[2], part.outputs, part.inputs)
 
     def _keep(self, numbers: Tensor) -> int:
         kept = self._arena.take(len(numbers), np.float32)
-        narrow = numbers.bfloat16() if self._kind == KINDS["bf16"] else numbers
+        narrow = numbers.bfloat16() if self.kind == KINDS["bf16"] else numbers
         kept[:] = narrow.float().numpy()
         return kept.ctypes.data
 
@@ -147,14 +144,12 @@ class Session:
         structures = {"work": Work(), "memory": Memory(rows=room.cells), "step": Step()}
         self._step = structures["step"]
         self._step.longest, self._step.cells = room.longest, room.cells
-        self._kept: dict[str, Array] = {}
-        arrays_by_structure = arrays_of(shape, room, weights.pair_type)
-        every = [about for arrays in arrays_by_structure.values() for about in arrays.values()]
-        self._arena = weights.lend(sum(up(bytes_in(*about)) for about in every))
-        for structure, arrays in arrays_by_structure.items():
-            for name, about in arrays.items():
-                array = self._kept[f"{structure}.{name}"] = self._take(*about)
-                setattr(structures[structure], name, array.ctypes.data)
+        arrays = arrays_of(shape, room, weights.kind)
+        self._arena = weights.lend(sum(up(bytes_in(*about)) for about in arrays.values()))
+        self._kept = {name: self._take(*about) for name, about in arrays.items()}
+        for name, array in self._kept.items():
+            structure, field = name.split(".")
+            setattr(structures[structure], field, array.ctypes.data)
         kept = [self._kept[f"step.{name}"] for name in StepOutput._fields[:-1]]
         self._best, self._says = kept[:2], kept[2:]
         self.rows = Rows.of(room)
@@ -235,42 +230,37 @@ def weight_bytes(config: ModelConfig, precision: str) -> int:
     return numbers * SIZES[KINDS[precision]] + (layers + 1) * besides + 12 * shape.vocabulary
 
 
-def pair_type(precision: str) -> type:
-    """Return the data type in which keys and values are stored: float16 for int8, otherwise float32."""
-    return np.float16 if precision == "int8" else np.float32
-
-
-def arrays_of(shape: Shape, room: Room, pair: type) -> dict[str, Arrays]:
-    """Return the shape and data type of each array that a session needs, as {structure: {field: (shape,
-    type)}}."""
-    both = 2 * shape.across
+def arrays_of(shape: Shape, room: Room, kind: int) -> dict[str, tuple[Any, type]]:
+    """Return the shape and data type of each array that a session needs, by structure and field."""
+    both, pair = 2 * shape.across, np.float16 if kind == KINDS["int8"] else np.float32
     rows = max(room.rows, min(room.places * room.longest_source, max(ENCODED_TOGETHER, room.longest_source)))
     keys, number, whole = up(room.positions), np.float32, np.int32
-    work: Arrays = {
-        "x": (rows * shape.padded, number),
-        "normed": (rows * shape.padded, number),
-        "wide": (rows * max(3 * shape.across, shape.hidden, 2 * CHUNK), number),
-        "context": (rows * shape.across, number),
-        "row_scale": (rows, number),
-        "scores": ((room.threads, ABREAST * shape.heads * (keys + LANES)), number),
-        "quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
-        "pairs": (rows * both, pair),
-        "keys": ((room.threads, keys + AHEAD), np.uintp),
+    return {
+        "work.x": (rows * shape.padded, number),
+        "work.normed": (rows * shape.padded, number),
+        "work.wide": (rows * max(3 * shape.across, shape.hidden, 2 * CHUNK), number),
+        "work.context": (rows * shape.across, number),
+        "work.row_scale": (rows, number),
+        "work.scores": ((room.threads, ABREAST * shape.heads * (keys + LANES)), number),
+        "work.quantised": (rows * max(shape.padded, shape.across, shape.hidden), np.int8),
+        "work.pairs": (rows * both, pair),
+        "work.keys": ((room.threads, keys + AHEAD), np.uintp),
+        "memory.pairs": ((shape.layers, room.cells, both), pair),
+        "memory.start": (room.places, whole),
+        "memory.length": (room.places, whole),
+        "step.greatest": (room.rows, number),
+        "step.total": (room.rows, number),
+        "step.asked": (room.rows, number),
+        "step.value": (room.rows * room.candidates, number),
+        "step.id": (room.rows * room.candidates, whole),
     }
-    memory: Arrays = {"pairs": ((shape.layers, room.cells, both), pair)}
-    memory |= {name: (room.places, whole) for name in ("start", "length")}
-    step: Arrays = {}
-    step |= {name: (room.rows, number) for name in ("greatest", "total", "asked")}
-    step |= {name: (room.rows * room.candidates, kind) for name, kind in (("value", number), ("id", whole))}
-    return {"work": work, "memory": memory, "step": step}
 
 
 def bytes_of(config: ModelConfig, precision: str, room: Room) -> int:
     """Return how many bytes a session with this room needs, including the logits of a step, which the search
     may ask for."""
     shape = Shape.of(config)
-    by_structure = arrays_of(shape, room, pair_type(precision))
-    arrays = [about for each in by_structure.values() for about in each.values()]
+    arrays = arrays_of(shape, room, KINDS[precision]).values()
     numbers = 4 * shape.vocabulary + room.longest + len(Rows._fields) - 1  # of each row
     rows = room.rows * numbers * np.dtype(np.float32).itemsize
     return rows + sum(bytes_in(*about) for about in arrays)

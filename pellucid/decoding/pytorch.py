@@ -1,11 +1,11 @@
 """Decode with the model itself, in PyTorch: where a trace, an edit or a hook needs its tensors, and where no
 engine can compute it."""
 
+import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import takewhile
 
 import numpy as np
 import torch
@@ -13,13 +13,13 @@ from torch import Tensor
 
 from pellucid.cache import GrowingPast, Memory
 from pellucid.config.device import device_of
-from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import pad
 from pellucid.decoding.model_state import is_hidden
 from pellucid.decoding.room import Array, Room
 from pellucid.model import Transformer
 from pellucid.search.next_tokens import AllTokens
 from pellucid.search.request import Request
+from pellucid.search.session import Decoding
 
 TOGETHER = {"cpu": 256, "cuda": 2048}  # hypotheses that are decoded at once: more is not faster
 
@@ -34,15 +34,20 @@ class TransformerDecoder:
         self.together = TOGETHER.get(device_of(model).type, TOGETHER["cpu"])
 
     def room_bytes(self, room: Room) -> int:
-        """Return an upper bound of the bytes that decoding in this room takes, without the weights."""
-        return room.places * bytes_of(self.config, room.longest_source, room.longest, room.width)
+        """Return an upper bound of the bytes that decoding in this room takes, without the weights: keys and
+        values twice, because a selection copies them, and the logits a few times."""
+        config, length, width = self.config, room.longest_source, room.width
+        remembered = 2 * 2 * config.width * config.decoder_layers * (length + width * room.longest)
+        encoder = length * (8 * config.width + 2 * config.hidden + 3 * config.heads * length)
+        each_row = 6 * config.target_size + 8 * config.width + 2 * config.hidden + 4 * config.width * length
+        return torch.float32.itemsize * room.places * (remembered + max(encoder, width * each_row))
 
     def open(self, room: Room) -> "TransformerDecoding":
         """Return a decoding with this room, and no sentence yet."""
         return TransformerDecoding(self.model, room)
 
 
-class TransformerDecoding:
+class TransformerDecoding(Decoding):
     """The keys and values of the open sentences, and of their hypotheses, which grow with each step. In the
     model each sentence has as many rows as the widest: spare ones repeat its first."""
 
@@ -51,29 +56,25 @@ class TransformerDecoding:
         self.close()
 
     def close(self) -> None:
-        """Give the memory back, for other sentences too."""
         self._widths, self._past = np.zeros(0, int), GrowingPast()
         self._memory: Memory | None = None
         self._wrong_B = torch.zeros(0, dtype=torch.bool, device=self._device)
 
     @torch.no_grad()
     def join(self, requests: Sequence[Request]) -> int:
-        """Encode the first of these sentences, as many as are short enough for the room, and decode them
-        together with those that are open. Return their number."""
-        joining, room = [*takewhile(self._room.is_long_enough, requests)], self._room
+        joining = [*itertools.takewhile(self._room.may_hold, requests)]
         if joining:
             ids, mask = pad([one.source for one in joining], self._model.config.pad_id, self._device)
             with evaluating(self._model):
                 memory = self._model.remember(self._model.encode(ids, mask), mask)
             self._wrong_B = torch.cat((self._wrong_B, is_hidden(self._model, memory)))
             self._memory = self._memory.joined_by(memory) if self._memory else memory
-            self._past.join(len(joining) * room.width)
+            self._past.join(len(joining) * self._room.width)
             self._widths = np.append(self._widths, [one.options.width for one in joining])
         return len(joining)
 
     @torch.no_grad()
     def step(self, tokens: Array, required: Array | None, candidates: int) -> AllTokens:
-        """Compute a step, given the last token of each row. Return the log-probabilities of all tokens."""
         assert self._memory is not None
         ids = self._to_device(tokens[self._spread()])
         with evaluating(self._model):
@@ -85,7 +86,6 @@ class TransformerDecoding:
         return AllTokens.of_logits(logits_RV)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        """Continue with these rows and these sentences (None: all of them)."""
         before = self._gather()[rows]
         if sentences is not None:
             if not len(sentences):
@@ -109,15 +109,6 @@ class TransformerDecoding:
 
     def _to_device(self, numbers: Array) -> Tensor:
         return torch.from_numpy(numbers).to(self._device)
-
-
-def bytes_of(config: ModelConfig, length: int, limit: int, width: int) -> int:
-    """Return an upper bound of the bytes that PyTorch takes to decode one sentence: keys and values twice,
-    because a selection copies them, and the logits a few times."""
-    remembered = 2 * 2 * config.width * config.decoder_layers * (length + width * limit)
-    encoder = length * (8 * config.width + 2 * config.hidden + 3 * config.heads * length)
-    step = width * (6 * config.target_size + 8 * config.width + 2 * config.hidden + 4 * config.width * length)
-    return torch.float32.itemsize * (remembered + max(encoder, step))
 
 
 @contextmanager

@@ -39,23 +39,21 @@ class Room:
     @classmethod
     def of(cls, requests: Sequence[Request], together: int) -> "Room":
         """Make a room for `together` of these sentences at a time, whichever these are."""
-        widths, cells = (
-            sorted(map(count, requests), reverse=True)[:together] for count in (width_of, cells_of)
-        )
-        longest_source, longest = (
-            max(len(one.source) for one in requests),
-            max(one.max_length for one in requests),
-        )
+        counts = [one.options.width for one in requests], map(cells_of, requests)
+        widths, cells = (sorted(each, reverse=True)[:together] for each in counts)
+        longest_source = max(len(one.source) for one in requests)
+        longest = max(one.max_length for one in requests)
         return cls(len(cells), sum(widths), widths[0], sum(cells), longest_source, longest)
+
+    def may_hold(self, request: Request) -> bool:
+        """Return whether a sentence, its hypotheses and their number are not too large for this room."""
+        is_short = len(request.source) <= self.longest_source and request.max_length <= self.longest
+        return is_short and request.options.width <= self.width
 
     @property
     def positions(self) -> int:
         """Return the largest number of tokens that a source or a hypothesis may have."""
         return max(self.longest, self.longest_source)
-
-    def is_long_enough(self, request: Request) -> bool:
-        """Tell whether this sentence and its hypotheses are short enough."""
-        return len(request.source) <= self.longest_source and request.max_length <= self.longest
 
 
 class Stretches:
@@ -106,9 +104,9 @@ class Places:
         """Give places to the first of these sentences, as many as fit; return the places."""
         joined, widths, rows = list[int](), self.widths.tolist(), int(self.widths.sum())
         for request in requests:
-            widths.append(width_of(request))
+            widths.append(request.options.width)
             rows, cells = rows + widths[-1], cells_of(request)
-            fits = self._free and rows <= self._room.rows and self._room.is_long_enough(request)
+            fits = self._free and rows <= self._room.rows and self._room.may_hold(request)
             start = self._stretches.take(cells) if fits else None
             if start is None:
                 break
@@ -127,11 +125,6 @@ class Places:
             self._free.append(place)
         self.taken, self.lengths = self.taken[sentences], self.lengths[sentences]
         self.widths = self.widths[sentences]
-
-
-def width_of(request: Request) -> int:
-    """Return how many hypotheses a sentence has."""
-    return request.options.width
 
 
 def cells_of(request: Request) -> int:

@@ -97,10 +97,6 @@ class Hypotheses(NamedTuple):
         tokens, log_p = (each[..., surplus:] for each in (kept.tokens, kept.log_probabilities))
         return kept._replace(tokens=tokens, log_probabilities=log_p)
 
-    def without(self, gone: Array) -> "Hypotheses":
-        """Return the hypotheses without those that the mask `gone`, S x W, marks: their slots are empty."""
-        return self._replace(totals=np.where(gone, np.float32(-math.inf), self.totals))
-
 
 @dataclass(frozen=True)
 class Found:

@@ -4,7 +4,7 @@ import functools
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from pellucid.search.request import Request, SpecialIds
 from pellucid.search.sample import Chance, draw
 
 FREE = -1  # in place of a token's id: any token may come next
-MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
 Result = list[Found] | SentenceError
 """The hypotheses of a sentence, best first, or why there are none."""
 
@@ -40,11 +39,6 @@ class Lane:
         if options.sample:
             self._choose = functools.partial(draw, options=options, chance=chance)
 
-    @property
-    def candidates(self) -> int:
-        """Return how many of the likeliest tokens of each row a step needs; 0: all tokens."""
-        return candidates_for(self.options)
-
     def join(self, joined: dict[int, Request], numbers: Sequence[int]) -> None:
         """Begin these sentences, given by their places, with these numbers in the decoding."""
         each = joined.values()
@@ -58,10 +52,10 @@ class Lane:
     def drop(self, place: int) -> Array:
         """Forget a sentence, between two steps. Return the rows of the others."""
         left = (self.hypotheses.places != place).nonzero()[0]
-        rows = self.rows.reshape(-1, self.width)[left].ravel()
-        self.hypotheses, self.numbers = self.hypotheses.of(left), self.numbers[left]
-        self._forget([place])
-        return rows
+        self.requests.pop(place, None)
+        self._finished.pop(place, None)
+        self._go_on(left)
+        return self.rows.reshape(-1, self.width)[left].ravel()
 
     def required(self) -> Array | None:
         """Return the token that must come next in each row: the next token of its prefix, or the end token at
@@ -80,7 +74,7 @@ class Lane:
     def step(self, likely: NextTokens, required: Array | None) -> dict[int, Result]:
         """Continue the hypotheses by one token. Return the results of the sentences that are finished now, by
         place."""
-        likely = likely if self.candidates else likely.all()
+        likely = likely if self.options.candidates else likely.all
         wrong = _not_numbers(likely, self.hypotheses)
         candidates = self.considered = self._continue(likely, required)
         hypotheses = candidates.first(self.width)
@@ -91,7 +85,8 @@ class Lane:
             collect(candidates, counted, self.options.length_penalty, self._finished, finished=True)
             candidates = candidates._replace(finished=candidates.finished + counted.sum(1))
             open_first = ended.argsort(axis=1, kind="stable")[:, : self.width]
-            hypotheses = candidates.without(ended).keep(open_first)
+            still_open = np.where(ended, np.float32(-math.inf), candidates.totals)
+            hypotheses = candidates._replace(totals=still_open).keep(open_first)
         done = self._has_enough(hypotheses) | (hypotheses.limits <= hypotheses.lengths)
         done = done | hypotheses.empty.all(1) | wrong | self._expired()
         self.hypotheses = hypotheses
@@ -114,14 +109,15 @@ class Lane:
         results = {
             place: self._result(place, length, bad) for place, length, bad in zip(*gone, failed, strict=True)
         }
-        left = (~done).nonzero()[0]
-        self.hypotheses, self.numbers = hypotheses.of(left), self.numbers[left]
-        self._forget(results)
+        self._go_on((~done).nonzero()[0])
         return results
 
+    def _go_on(self, left: Array) -> None:
+        self.hypotheses, self.numbers = self.hypotheses.of(left), self.numbers[left]
+
     def _result(self, place: int, length: int, wrong: bool) -> Result:
-        """Return finished hypotheses by score, then unfinished ones by score, or an error."""
-        hypotheses = self._finished[place]
+        """Return finished hypotheses by score, then unfinished ones by score, or an error. Forget them."""
+        request, hypotheses = self.requests.pop(place), self._finished.pop(place, [])
         if wrong:
             reason = (
                 "the next token's probabilities are not numbers, because logits are NaN or infinite. "
@@ -134,12 +130,7 @@ class Lane:
             )
         else:
             return sorted(hypotheses, key=lambda each: (not each.finished, -each.score))
-        return SentenceError(self.requests[place].number, length, reason)
-
-    def _forget(self, places: Iterable[int]) -> None:
-        for place in places:
-            self.requests.pop(place, None)
-            self._finished.pop(place, None)
+        return SentenceError(request.number, length, reason)
 
     def _has_enough(self, hypotheses: Hypotheses) -> Array:
         """Return, for each sentence, whether `width` hypotheses are finished and, without early stopping, no
@@ -160,7 +151,7 @@ class Lane:
         self._keep_to_rules(likely, required)
         chosen = self._choose(likely, self.hypotheses)
         if not _is_decided(left_out, chosen, self.hypotheses, required):
-            likely = likely.all()
+            likely = likely.all
             self._keep_to_rules(likely, required)
             chosen = self._choose(likely, self.hypotheses)
         return self.hypotheses.extend(chosen)
@@ -172,7 +163,7 @@ class Lane:
             forced = (required != FREE).nonzero()[0]
             kept = likely.required(forced, required[forced])
         if options.repetition_penalty != 1:
-            penalise_repeated(likely.all(), hypotheses, options)
+            penalise_repeated(likely.all, hypotheses, options)
         likely.forbid(self._special.forbidden)
         if options.min_length:
             short = np.repeat(hypotheses.lengths < options.min_length, self.width)
@@ -197,12 +188,6 @@ def raise_if_failed(result: Result) -> list[Found]:
     if isinstance(result, SentenceError):
         raise result
     return result
-
-
-def candidates_for(options: Options) -> int:
-    """Return how many of the likeliest tokens of each row a search needs at each step, if nothing else needs
-    more; 0: all tokens."""
-    return 0 if options.sample or options.repetition_penalty != 1 else 2 * options.beam + MORE
 
 
 def _is_decided(

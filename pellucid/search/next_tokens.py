@@ -1,6 +1,7 @@
 """The output of a step: the log-probability of the next token of each row (hypothesis).
 
-A step may give it for all tokens or, to save time, for the likeliest only; both kinds have the same methods.
+A step may give it for all tokens or, to save time, for the likeliest only; both kinds have the same methods,
+which `AllTokens` explains.
 """
 
 import math
@@ -36,8 +37,9 @@ class AllTokens:
         """Return the same for some of the rows."""
         return AllTokens(self.log_p[some], lambda: self.logits()[some])
 
+    @property
     def all(self) -> "AllTokens":
-        """Return the log-probabilities of all tokens."""
+        """The log-probabilities of all tokens."""
         return self
 
     def highest(self) -> Array:
@@ -87,48 +89,34 @@ class LikeliestTokens:
     others: Callable[[], AllTokens]
 
     def rows(self, some: Array) -> "LikeliestTokens":
-        """Return the same for some of the rows."""
-        return LikeliestTokens(
-            self.log_p[some], self.ids[some], self.asked[some], lambda: self._all.rows(some)
-        )
-
-    def all(self) -> AllTokens:
-        """Return the log-probabilities of all tokens."""
-        return self._all
+        here = self.log_p[some], self.ids[some], self.asked[some]
+        return LikeliestTokens(*here, lambda: self.all.rows(some))
 
     @cached_property
-    def _all(self) -> AllTokens:
+    def all(self) -> AllTokens:
         return self.others()
 
     def highest(self) -> Array:
-        """Return the highest log-probability of each row."""
-        highest: Array = self.log_p.max(-1)
-        return highest
+        return self.log_p.max(-1)
 
     def left_out(self) -> Array:
-        """Return a number for each row that no log-probability left out is above."""
-        lowest: Array = self.log_p.min(-1)
-        return lowest
+        return self.log_p.min(-1)
 
     def forbid(self, tokens: Sequence[int]) -> None:
         """Do nothing: tokens that are never produced are not among the likeliest."""
 
     def exclude(self, rows: Array, tokens: Array | int) -> None:
-        """Set the log-probabilities of these tokens, one for each of these rows, to -inf, in place."""
         found, places = (self.ids[rows] == np.reshape(tokens, (-1, 1))).nonzero()
         self.log_p[rows[found], places] = NONE
 
     def required(self, rows: Array, tokens: Array) -> Any:
-        """Return the log-probability of the token that each of these rows must continue with."""
         return self.asked[rows]
 
     def force(self, rows: Array, tokens: Array, log_p: Any) -> None:
-        """Leave only one token in each of these rows, with this log-probability, in place."""
         self.log_p[rows] = NONE
         self.ids[rows, 0], self.log_p[rows, 0] = tokens, log_p
 
     def candidates(self, so_far_R: Array, count: int) -> tuple[Array, Array]:
-        """Return the ids of each row, ascending, and their log-probabilities."""
         return self.ids, self.log_p
 
 

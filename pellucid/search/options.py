@@ -13,6 +13,7 @@ from pellucid.config.settings import ABOVE_0, convert, number
 from pellucid.errors import Setting, UsageError
 
 Prefix = str | Sequence[int]
+MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by
 LIMITS = {setting.name: setting.metadata for setting in fields(TranslationConfig)}
 
 
@@ -75,6 +76,12 @@ class Options(TranslationConfig):
     def width(self) -> int:
         """Return the number of hypotheses that the search keeps for each sentence."""
         return self.n_best if self.sample else self.beam
+
+    @property
+    def candidates(self) -> int:
+        """Return how many of the likeliest tokens of each row the search needs at each step, if nothing else
+        needs more; 0: all tokens."""
+        return 0 if self.sample or self.repetition_penalty != 1 else 2 * self.beam + MORE
 
 
 @functools.lru_cache

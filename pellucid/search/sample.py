@@ -23,7 +23,7 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
     The probabilities are proportional to p ** (1 / temperature), for the top_k likeliest tokens, and of these
     for the fewest that together have at least the probability top_p.
     """
-    log_p_RV, (sentences, width) = likely.all().log_p, hypotheses.totals.shape
+    log_p_RV, (sentences, width) = likely.all.log_p, hypotheses.totals.shape
     uniform_SW = chance.next(hypotheses.places).to(log_p_RV.device)
     # At a sentence's start one hypothesis stands for all that will be drawn.
     parents = np.where((hypotheses.lengths > 0)[:, None], np.arange(uniform_SW.shape[1]), 0)

@@ -6,8 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -50,22 +49,12 @@ class Decoding(Protocol):
         """Give the memory back."""
 
 
-@dataclass(frozen=True)
-class SearchStep:
+class SearchStep(NamedTuple):
     """What a step did: the sentences that are finished now, by place, and the lanes of the others with their
     hypotheses."""
 
     ended: dict[int, Result]
     open: Sequence[Lane]
-
-    def said(self, place: int) -> list[int]:
-        """Return the ids of the best hypothesis of a sentence so far, without the start token."""
-        for lane in self.open:
-            for sentence in (lane.hypotheses.places == place).nonzero()[0]:
-                length = lane.hypotheses.lengths[sentence]
-                ids: list[int] = lane.hypotheses.tokens[sentence, 0, -length:].tolist()
-                return ids if length else []
-        return []
 
 
 class Waiting:
@@ -105,6 +94,14 @@ class Waiting:
         with self._changed:
             return self._requests.pop(place, None) is not None
 
+    def drop_after(self, number: int) -> list[int]:
+        """Take the sentences with higher numbers from the list. Return their places."""
+        with self._changed:
+            places = [place for place, each in self._requests.items() if each.number > number]
+            for place in places:
+                del self._requests[place]
+        return places
+
     def take(self, count: int) -> dict[int, Request]:
         """Take the first `count` sentences from the list, by place."""
         with self._changed:
@@ -128,8 +125,7 @@ class Session:
         self._waiting = Waiting() if waiting is None else waiting
         self._closing, self._is_closed = ExitStack(), False
         self._closing.callback(decoding.close)
-        self._lanes: list[Lane] = []
-        self._widths = np.zeros(0, int)  # of the open sentences, in the order of the decoding
+        self._lanes: dict[Options, Lane] = {}  # by rules
 
     def __enter__(self) -> Self:
         return self
@@ -144,7 +140,7 @@ class Session:
 
     def __len__(self) -> int:
         """Return the number of open sentences."""
-        return len(self._widths)
+        return sum(len(lane.requests) for lane in self._lanes.values())
 
     @property
     def is_idle(self) -> bool:
@@ -159,26 +155,26 @@ class Session:
 
     def cancel(self, place: int) -> None:
         """Forget a sentence, open or not; it gets no result. Nothing happens if it has ended."""
-        if self._waiting.cancel(place) or all(place not in lane.requests for lane in self._lanes):
-            return
-        self._select([lane.drop(place) for lane in self._lanes])
+        lanes = self._lanes.values()
+        if not self._waiting.cancel(place) and any(place in lane.requests for lane in lanes):
+            self._select([lane.drop(place) for lane in lanes])
 
     def step(self) -> SearchStep:
         """Begin sentences that wait, as far as there is room, and continue each open one by one token. Return
         what has ended."""
         ended = self._join()
-        lanes = tuple(self._lanes)
+        lanes = tuple(self._lanes.values())
         if not lanes:
             return SearchStep(ended, ())
         required = [lane.required() for lane in lanes]
-        needed = [lane.candidates for lane in lanes]
-        said = self._decoding.step(
+        needed = [rules.candidates for rules in self._lanes]
+        likely = self._decoding.step(
             self._spread([lane.hypotheses.tokens[:, :, -1].ravel() for lane in lanes], 0),
             None if all(each is None for each in required) else self._spread(required, FREE),
             max(needed) if all(needed) else 0,
         )
         for lane, given in zip(lanes, required, strict=True):
-            ended |= lane.step(said.rows(lane.rows) if len(lanes) > 1 else said, given)
+            ended |= lane.step(likely.rows(lane.rows) if len(lanes) > 1 else likely, given)
         if ended or any(lane.width > 1 for lane in lanes):
             self._select([lane.rows[lane.hypotheses.rows.ravel()] for lane in lanes])
         return SearchStep(ended, lanes)
@@ -205,46 +201,42 @@ class Session:
         for place, request in joined.items():
             by_options[id(request.options)].append(place)
         for some in by_options.values():
-            lane = self._lane(joined[some[0]].options)
+            rules = rules_of(joined[some[0]].options)
+            if rules not in self._lanes:
+                self._lanes[rules] = Lane(rules, self._special)
+            lane = self._lanes[rules]
             lane.join({place: joined[place] for place in some}, [numbers[place] for place in some])
-        self._widths = np.append(self._widths, [each.options.width for each in joined.values()])
         self._lay_out()
         return {}
-
-    def _lane(self, options: Options) -> Lane:
-        """Return the lane with these rules; open it if there is none."""
-        rules = rules_of(options)
-        for lane in self._lanes:
-            if lane.options == rules:
-                return lane
-        self._lanes.append(Lane(rules, self._special))
-        return self._lanes[-1]
 
     def _select(self, rows: Sequence[Array]) -> None:
         """Go on with the sentences that the lanes still have, each row from one of these rows, lane by
         lane."""
-        all_stay = len(self) == sum(len(lane.numbers) for lane in self._lanes)
-        if not all_stay:
-            kept = np.sort(np.concatenate([lane.numbers for lane in self._lanes]))
-            for lane in self._lanes:
+        lanes, kept = self._lanes.values(), None
+        if any(len(lane.rows) > len(lane.numbers) * lane.width for lane in lanes):  # some sentences left
+            kept = np.sort(np.concatenate([lane.numbers for lane in lanes]))
+            for lane in lanes:
                 lane.numbers = np.searchsorted(kept, lane.numbers)
-            self._widths = self._widths[kept]
             self._lay_out()
-        self._decoding.select(self._spread(rows, 0), None if all_stay else kept)
-        self._lanes = [lane for lane in self._lanes if lane.requests]
+        self._decoding.select(self._spread(rows, 0), kept)
+        self._lanes = {rules: lane for rules, lane in self._lanes.items() if lane.requests}
 
     def _lay_out(self) -> None:
         """Find the rows of each lane, now that sentences have come or gone."""
-        starts = np.cumsum(self._widths) - self._widths
-        for lane in self._lanes:
+        widths = np.zeros(len(self), int)
+        for lane in self._lanes.values():
+            widths[lane.numbers] = lane.width
+        starts = np.cumsum(widths) - widths
+        for lane in self._lanes.values():
             lane.rows = (starts[lane.numbers][:, None] + np.arange(lane.width)).ravel()
 
     def _spread(self, of_lanes: Sequence[Array | None], nothing: int) -> Array:
         """Return one array for all rows from an array for each lane; None stands for `nothing` everywhere."""
         if len(self._lanes) == 1 and of_lanes[0] is not None:
             return of_lanes[0]
-        rows = np.full(self._widths.sum(), nothing)
-        for lane, each in zip(self._lanes, of_lanes, strict=True):
+        lanes = self._lanes.values()
+        rows = np.full(sum(len(lane.rows) for lane in lanes), nothing)
+        for lane, each in zip(lanes, of_lanes, strict=True):
             if each is not None:
                 rows[lane.rows] = each
         return rows

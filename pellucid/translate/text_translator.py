@@ -226,7 +226,10 @@ class TextTranslator:
             while not ended:
                 step = session.step()
                 ended = session.is_idle
-                ids = raise_if_failed(step.ended[0])[0].token_ids if ended else step.said(0)
+                if ended:
+                    ids = raise_if_failed(step.ended[0])[0].token_ids
+                else:
+                    ids = step.open[0].hypotheses.tokens[0, 0, 1:].tolist()
                 text = text_of(ids, sentence.to, self.vocabulary)
                 text = text if ended else stable_beginning(text, self.vocabulary.preparation)
                 if len(text) > len(said):

@@ -10,7 +10,7 @@ from enlarged import enlarged
 from random_translator import OPTIONS, assert_same, most_memory, sentences, translator
 from torch.profiler import ProfilerActivity, profile
 
-from pellucid.decoding.captured import CapturedEngine, Session, Shape
+from pellucid.decoding.captured import CapturedEngine, Session, rounded
 from pellucid.decoding.decoder import Decoder, plan
 from pellucid.decoding.library import CHOICE
 from pellucid.decoding.pytorch import TransformerDecoder
@@ -107,8 +107,8 @@ def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(3):
         ours.translate_ids([[5] * 3 + [3]], beam=3)
     assert len(made) == 3  # the oldest made room for it
-    room = Room(2, rows=6, width=3, cells=260, longest_source=17, longest=54, candidates=8)
-    assert Shape.of(room) == Shape(places=2, width=3, source=32, longest=64)
+    room = Room(3, rows=6, width=3, cells=260, longest_source=17, longest=54, candidates=8)
+    assert rounded(room) == Room(4, rows=12, width=3, cells=0, longest_source=32, longest=64, candidates=8)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from pellucid.decoding.library import has_kernels
 from pellucid.decoding.pytorch import TransformerDecoder
 from pellucid.decoding.room import Room
 from pellucid.decoding.threads import decode
+from pellucid.errors import PellucidError
 from pellucid.model import Transformer
 from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result, raise_if_failed
@@ -116,6 +117,23 @@ def test_sentences_that_do_not_fit_wait(kind: str) -> None:
         with open_session(decoder, requests, SPECIAL) as session:
             session.step()
             assert len(session) == room.places < 120
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+@pytest.mark.parametrize(
+    "larger", [dict(source=[5] * 40), dict(max_length=60), dict(options=Options(2))], ids=str
+)
+def test_a_sentence_that_a_room_was_not_made_for_is_an_error(kind: str, larger: dict[str, Any]) -> None:
+    """Even where its cells are free: the work space is as large as the longest sentence."""
+    decoder = DECODERS[kind]()
+    usual = [Request(n, 9, source=[*[5] * 9, 3], options=Options(1)) for n in range(8)]
+    room, _ = plan(decoder, usual, SPECIAL)
+    with Session(decoder.open(room), SPECIAL) as session:
+        session.add(replace(usual[0], **larger))
+        session.add(usual[1])
+        with pytest.raises(PellucidError, match=r"^sentence 1, step 0: it needs more memory"):
+            raise_if_failed(session.step().ended[0])
+        raise_if_failed(to_the_end(session)[1])
 
 
 @pytest.fixture
