@@ -6,6 +6,7 @@ for each of its hypotheses. After a step, the search gets the likeliest tokens o
 rows that continue. Within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
 """
 
+import functools
 import math
 import sys
 import threading
@@ -81,22 +82,19 @@ class CapturedEngine:
         with torch.inference_mode(False):  # later calls change what is made here
             session = self._kept.pop(shape, None) or Session(self.model, shape)
             session.clear()
-        return CapturedDecoding(self.model, self._kept, session, room)
+        return CapturedDecoding(session, self._kept, room)
 
 
 class CapturedDecoding(Decoding):
     """The open sentences of a session. A place holds one sentence until it is finished, then the next one."""
 
-    def __init__(
-        self, model: Transformer, kept: dict[Room, "Session"], session: "Session", room: Room
-    ) -> None:
-        self._model, self._kept, self._session = model, kept, session
-        self.places, self._places = room.places, Places(room)
+    def __init__(self, session: "Session", kept: dict[Room, "Session"], room: Room) -> None:
+        self._session, self._kept, self.places, self._places = session, kept, room.places, Places(room)
 
     def join(self, requests: Sequence[Request]) -> int:
         joined = self._places.join(requests)
         if joined:
-            with evaluating(self._model):
+            with evaluating(self._session.model):
                 self._session.read(joined, [each.source for each in requests[: len(joined)]])
         return len(joined)
 
@@ -107,7 +105,7 @@ class CapturedDecoding(Decoding):
         told[POSITION] = 0
         told[POSITION, here] = np.repeat(self._places.lengths, self._places.widths)
         told[REQUIRED, here] = 0 if required is None else np.maximum(required, 0)
-        with evaluating(self._model):
+        with evaluating(session.model):
             log_p, logits, *likeliest = session.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
@@ -145,7 +143,7 @@ class Session:
 
     def __init__(self, model: Transformer, shape: Room) -> None:
         config, weight = model.config, model.projection_weight.detach()
-        self.shape, self._model, self._device = shape, model, weight.device
+        self.shape, self.model, self._device = shape, model, weight.device
         self._there = torch.zeros(4, shape.rows, dtype=torch.long, device=self._device)
         self._here = self._there.to("cpu", copy=True)
         self.told: Array = self._here.numpy()
@@ -174,10 +172,9 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
-        """Encode sources, and store their keys and values for cross-attention at these places, one for
-        each."""
-        ids, mask = pad(sources, self._model.config.pad_id, self._device)
-        memory, length = self._model.remember(self._model.encode(ids, mask), mask), ids.shape[1]
+        """Encode sources; store their keys and values for cross-attention at these places, one for each."""
+        ids, mask = pad(sources, self.model.config.pad_id, self._device)
+        memory, length = self.model.remember(self.model.encode(ids, mask), mask), ids.shape[1]
         at = torch.tensor(places, device=self._device)
         self._allowed[at] = False
         self._allowed[at, :length] = mask
@@ -188,8 +185,7 @@ class Session:
     @torch.inference_mode(False)
     @torch.no_grad()
     def step(self, filled: int) -> Results:
-        """Compute one step, and return its Results. `filled`: the number of tokens in the longest row,
-        including the present one."""
+        """Compute one step, and return its Results. `filled`: the tokens in the longest row, with the new."""
         reach = min(self.shape.longest, positions(filled))
         self._there.copy_(self._here)
         if is_watched():  # which must not stay in a graph
@@ -203,7 +199,7 @@ class Session:
         self._past.reach = reach
         if self.shape.width > 1:
             self._past.select(self._there[SOURCE])
-        logits = self._model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0].float()
+        logits = self.model.decode(self._there[TOKEN, :, None], self._memory, self._past)[:, 0].float()
         log_p = logits.log_softmax(-1)
         if not self.shape.candidates:
             return log_p, logits
@@ -215,10 +211,7 @@ class Session:
     def _capture(self, reach: int) -> Callable[[], Results]:
         """Return a function that computes a step, by a CUDA graph if there is a GPU. If the GPU cannot
         capture one, warn, and return a function without a graph."""
-
-        def compute() -> Results:
-            return self._compute(reach)
-
+        compute = functools.partial(self._compute, reach)
         if self._device.type != "cuda":
             return compute
         with torch.cuda.device(self._device):

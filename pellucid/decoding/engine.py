@@ -1,5 +1,4 @@
-"""The fast engine, as the search uses it: it returns the likeliest next tokens of each hypothesis, and
-reorders beams without copying keys and values."""
+"""The fast engine, as the search uses it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -56,8 +55,7 @@ class Engine:
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
-    """Return how many bytes the engine's weights take, and how many bytes decoding in this room takes at
-    most."""
+    """Return how many bytes the engine's weights take, and decoding in this room at most."""
     both = {model.embedding or stack.embedding for stack in (model.encoder, model.decoder)}
     others = [each.weight.numel() for each in both if each and each.weight.dtype != torch.float32]
     weights = native.weight_bytes(model.config, precision) + 4 * sum(others)  # of embeddings, in float32
@@ -137,12 +135,7 @@ class EngineDecoding(Decoding):
         log_p, ids, asked = said.value - normaliser[:, None], said.id, said.asked - normaliser
         if some is not None:
             log_p, ids, asked = log_p[again], ids[again], asked[again]
-        return LikeliestTokens(log_p, ids, asked, lambda: self._all(count, some, again))
-
-    def _all(self, count: int, some: Any, again: Any) -> AllTokens:
-        every = self._next(count, some, again, 0)
-        assert isinstance(every, AllTokens)
-        return every
+        return LikeliestTokens(log_p, ids, asked, lambda: self._next(count, some, again, 0).all)
 
     def _of(self, count: int, some: Array | None, candidates: int) -> StepOutput:
         if some is None:

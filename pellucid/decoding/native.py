@@ -1,5 +1,4 @@
-"""The engine with the compiled kernels: weights are packed once, memory is allocated per batch, and each step
-is one call into C."""
+"""The engine with the compiled kernels: weights are packed once, and each step is one call into C."""
 
 import ctypes
 import itertools
@@ -27,7 +26,7 @@ from pellucid.decoding.packing import (
     parts_of,
     up,
 )
-from pellucid.decoding.room import Array, Room, Rows, StepOutput, sums
+from pellucid.decoding.room import Array, Room, Rows, StepOutput
 from pellucid.decoding.team import ENCODE, STEP, Team
 from pellucid.errors import PellucidError
 from pellucid.model import Transformer, round_up, sinusoids
@@ -62,8 +61,7 @@ class Arena:
         self._used = -self._bytes.ctypes.data % BLOCK
 
     def take(self, shape: int | tuple[int, ...], dtype: type) -> Array:
-        """Return the next free part of the block as an array of this shape and type, aligned to a cache
-        line."""
+        """Return the next free part of the block as an array, aligned to a cache line."""
         size = bytes_in(shape, dtype)
         part = self._bytes[self._used : self._used + size]
         self._used += up(size)
@@ -78,8 +76,8 @@ class Weights:
         self.kind, self._model = KINDS[precision], model  # whose embeddings are read where they are
         self._arena = Arena(weight_bytes(config, precision))
         self._spare: list[Arena] = []
-        self.structure, shape = Model(), self.shape
-        about = vars(config) | vars(shape) | dict(kind=self.kind, norm_first=config.norm == "first")
+        self.structure = Model()
+        about = vars(config) | vars(self.shape) | dict(kind=self.kind, norm_first=config.norm == "first")
         about |= dict(scale=model.decoder.scale, activation=ACTIVATIONS[config.activation], positions=None)
         for name in {field[0] for field in Model._fields_} & about.keys():
             setattr(self.structure, name, about[name])
@@ -135,8 +133,7 @@ class Weights:
 
 
 class Session:
-    """The memory of one decoding: the encoded sources, the keys and values of past tokens, and the work space
-    of a step."""
+    """The memory of one decoding: encoded sources, keys and values of past tokens, work space of a step."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, shape = weights, weights.shape
@@ -180,7 +177,7 @@ class Session:
     def read(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, a few at a time, and store their keys and values for cross-attention at these
         places, one place for each source; `begins`: the first row of each in the memory."""
-        starts = sums([len(ids) for ids in sources])
+        starts = np.cumsum([0, *map(len, sources)]).astype(np.int32)
         self._kept["memory.start"][list(places)] = begins
         self._kept["memory.length"][list(places)] = np.diff(starts)
         first = 0

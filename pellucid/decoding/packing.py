@@ -82,8 +82,8 @@ def layer_parts(layer: EncoderLayer | DecoderLayer, shape: Shape) -> dict[str, A
         parts["cross_query"] = join(layer.cross_attention, shape, "q")
         parts["cross_output"] = output(layer.cross_attention, shape)
     inner, outer = layer.feed_forward.inner, layer.feed_forward.outer
-    parts["inner"] = Affine(_weight(inner), _bias(inner, shape.hidden), shape.padded)
-    parts["outer"] = Affine(_weight(outer), _bias(outer, shape.padded), shape.hidden)
+    parts["inner"] = Affine(inner.weight.detach(), _bias(inner, shape.hidden), shape.padded)
+    parts["outer"] = Affine(outer.weight.detach(), _bias(outer, shape.padded), shape.hidden)
     return parts | {f"norm_{number}": norm(each.norm, shape) for number, each in enumerate(residuals, 1)}
 
 
@@ -115,14 +115,14 @@ def join(attention: Attention, shape: Shape, which: str) -> Affine:
     each head padded."""
     named = {"q": attention.query, "k": attention.key, "v": attention.value}
     layers = [named[letter] for letter in which]
-    weights = [_by_head(_weight(layer), shape) for layer in layers]
+    weights = [_by_head(layer.weight.detach(), shape) for layer in layers]
     biases = [_by_head(layer.bias.detach(), shape) for layer in layers]
     return Affine(torch.cat(weights), torch.cat(biases), shape.padded)
 
 
 def output(attention: Attention, shape: Shape) -> Affine:
     """Return the weight and the bias of an attention's output projection, W^O."""
-    weight = _by_head(_weight(attention.output).mT, shape).mT
+    weight = _by_head(attention.output.weight.detach().mT, shape).mT
     return Affine(weight.contiguous(), _bias(attention.output, shape.padded), shape.across)
 
 
@@ -148,10 +148,6 @@ def _by_head(tensor: Tensor, shape: Shape) -> Tensor:
     padded = heads.new_zeros(shape.across, *heads.shape[2:])
     padded[: shape.heads * shape.head].unflatten(0, (shape.heads, -1))[:, : heads.shape[1]] = heads
     return padded
-
-
-def _weight(layer: nn.Linear) -> Tensor:
-    return layer.weight.detach()
 
 
 def _bias(layer: nn.Linear, outputs: int) -> Tensor:

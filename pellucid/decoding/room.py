@@ -1,7 +1,7 @@
 """The memory plan of one decoding, with places for sentences and cells for keys and values."""
 
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -63,12 +63,10 @@ class Stretches:
         self._free = [(0, size)]
 
     def take(self, count: int) -> int | None:
-        """Return the beginning of `count` units, which are taken now: in the first stretch that is long
-        enough; None if there is none."""
+        """Take `count` units in the first stretch that is long enough. Return where, or None if none is."""
         for number, (start, length) in enumerate(self._free):
             if length >= count:
-                left = [(start + count, length - count)] if length > count else []
-                self._free[number : number + 1] = left
+                self._free[number : number + 1] = [(start + count, length - count)] * (length > count)
                 return start
         return None
 
@@ -130,11 +128,6 @@ class Places:
 def cells_of(request: Request) -> int:
     """Return how many cells a sentence needs."""
     return len(request.source) + request.max_length * request.options.width
-
-
-def sums(counts: Iterable[int]) -> Array:
-    """Return the cumulative sums, with a 0 in front: [3, 2] gives [0, 3, 5]."""
-    return np.cumsum([0, *counts]).astype(np.int32)
 
 
 class Rows(NamedTuple):

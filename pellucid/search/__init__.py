@@ -1,1 +1,1 @@
-"""Fast decoding of a Transformer on a CPU, in int8, bf16 or fp32; see docs/performance.md."""
+"""Search and sampling, whatever computes the next token's probabilities."""

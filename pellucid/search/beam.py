@@ -29,11 +29,8 @@ def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
     if sums.shape[1] < count:
         missing = ((0, 0), (0, count - sums.shape[1]))
-        ids, log_p, sums = (
-            np.pad(ids, missing),
-            np.pad(log_p, missing),
-            np.pad(sums, missing, constant_values=NONE),
-        )
+        ids, log_p = (np.pad(each, missing) for each in (ids, log_p))
+        sums = np.pad(sums, missing, constant_values=NONE)
     order = (-sums).argsort(axis=1, kind="stable")[:, :count]
     places = order + np.arange(0, sums.size, sums.shape[1])[:, None]
     parents = np.minimum(order // each, hypotheses.totals.shape[1] - 1)

@@ -145,8 +145,7 @@ class Lane:
         return enough
 
     def _continue(self, likely: NextTokens, required: Array | None) -> Hypotheses:
-        """Return the continued hypotheses. They are chosen from the likeliest tokens if these are enough to
-        decide, otherwise from all tokens."""
+        """Return the continued hypotheses, chosen from the likeliest tokens if these decide, or from all."""
         left_out = likely.left_out()
         self._keep_to_rules(likely, required)
         chosen = self._choose(likely, self.hypotheses)

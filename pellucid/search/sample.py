@@ -59,9 +59,8 @@ def cut(scores_RV: Tensor, top_k: int | None, top_p: float | None) -> Tensor:
 def invert(scores_RV: Tensor, uniform_R: Tensor) -> Tensor:
     """Return the id that each random number in [0, 1) selects: the first at which the row's cumulative
     probability exceeds the number."""
-    weights = (
-        scores_RV - scores_RV.amax(-1, keepdim=True)
-    ).exp()  # not normalised, because only their ratios matter
+    # Not normalised, because only their ratios matter.
+    weights = (scores_RV - scores_RV.amax(-1, keepdim=True)).exp()
     sums = weights.cumsum(-1)
     total = sums[:, -1]
     # Rounding must not reach the total itself: no id comes after it.

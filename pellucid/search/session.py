@@ -5,8 +5,8 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from typing import NamedTuple, Protocol, Self
+from contextlib import AbstractContextManager, ExitStack
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -50,8 +50,7 @@ class Decoding(Protocol):
 
 
 class SearchStep(NamedTuple):
-    """What a step did: the sentences that are finished now, by place, and the lanes of the others with their
-    hypotheses."""
+    """What a step did: the sentences that are finished now, by place, and the lanes of the others."""
 
     ended: dict[int, Result]
     open: Sequence[Lane]
@@ -117,7 +116,7 @@ class Waiting:
             self._changed.notify()
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """An open search. Close it at its end, or use it in a `with`."""
 
     def __init__(self, decoding: Decoding, special: SpecialIds, waiting: Waiting | None = None) -> None:
@@ -126,9 +125,6 @@ class Session:
         self._closing, self._is_closed = ExitStack(), False
         self._closing.callback(decoding.close)
         self._lanes: dict[Options, Lane] = {}  # by rules
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -210,8 +206,7 @@ class Session:
         return {}
 
     def _select(self, rows: Sequence[Array]) -> None:
-        """Go on with the sentences that the lanes still have, each row from one of these rows, lane by
-        lane."""
+        """Go on with the sentences that the lanes still have, by the rows that each lane continues."""
         lanes, kept = self._lanes.values(), None
         if any(len(lane.rows) > len(lane.numbers) * lane.width for lane in lanes):  # some sentences left
             kept = np.sort(np.concatenate([lane.numbers for lane in lanes]))
