@@ -134,8 +134,7 @@ class CapturedDecoding(Decoding):
         """Return the row of each hypothesis in the session."""
         columns = np.arange(self._session.shape.width)
         every = self._places.taken[:, None] * len(columns) + columns
-        rows: Array = every[columns < self._places.widths[:, None]]
-        return rows
+        return every[columns < self._places.widths[:, None]]
 
 
 class Session:

@@ -98,14 +98,12 @@ class TransformerDecoding(Decoding):
     def _gather(self) -> Array:
         """Return the model's row of each hypothesis."""
         columns = np.arange(self._room.width)
-        rows: Array = (columns < self._widths[:, None]).ravel().nonzero()[0]
-        return rows
+        return (columns < self._widths[:, None]).ravel().nonzero()[0]
 
     def _spread(self) -> Array:
         """Return the hypothesis of each of the model's rows."""
         first, columns = np.cumsum(self._widths) - self._widths, np.arange(self._room.width)
-        rows: Array = (first[:, None] + np.where(columns < self._widths[:, None], columns, 0)).ravel()
-        return rows
+        return (first[:, None] + np.where(columns < self._widths[:, None], columns, 0)).ravel()
 
     def _to_device(self, numbers: Array) -> Tensor:
         return torch.from_numpy(numbers).to(self._device)

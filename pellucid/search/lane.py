@@ -72,8 +72,7 @@ class Lane:
         return np.repeat(required, self.width)
 
     def step(self, likely: NextTokens, required: Array | None) -> dict[int, Result]:
-        """Continue the hypotheses by one token. Return the results of the sentences that are finished now, by
-        place."""
+        """Continue the hypotheses by one token. Return the results of the sentences that end, by place."""
         likely = likely if self.options.candidates else likely.all
         wrong = _not_numbers(likely, self.hypotheses)
         candidates = self.considered = self._continue(likely, required)
@@ -211,5 +210,5 @@ def _not_numbers(likely: NextTokens, hypotheses: Hypotheses) -> Array | bool:
     highest = likely.highest()
     if math.isfinite(highest.sum()):
         return False
-    wrong = ~(np.isfinite(highest).reshape(hypotheses.totals.shape) | hypotheses.empty).all(1)
-    return np.asarray(wrong)
+    finite = np.isfinite(highest).reshape(hypotheses.totals.shape)
+    return np.asarray(~(finite | hypotheses.empty).all(1))

@@ -156,8 +156,7 @@ class Session(AbstractContextManager["Session"]):
             self._select([lane.drop(place) for lane in lanes])
 
     def step(self) -> SearchStep:
-        """Begin sentences that wait, as far as there is room, and continue each open one by one token. Return
-        what has ended."""
+        """Begin sentences that wait, as far as there is room, and continue each open one by one token."""
         ended = self._join()
         lanes = tuple(self._lanes.values())
         if not lanes:
