@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from queue import SimpleQueue
+from contextlib import ExitStack, suppress
+from queue import Empty, SimpleQueue
 from typing import Generic, Self, TypeVar
 
 from pellucid.decoding.decoder import Decoder, plan
@@ -17,6 +17,7 @@ from pellucid.seeing.watching import carried
 
 END = -1  # in place of a place: there are no more sentences
 T = TypeVar("T")
+Item = TypeVar("Item")
 AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
 
 
@@ -64,7 +65,7 @@ class Workers:
     def answer(self) -> dict[int, Result]:
         """Wait for the results of some sentences, and return them by place. Raise the error of a thread that
         has failed."""
-        answer = self._answers.get()
+        answer = take(self._answers)
         if isinstance(answer, BaseException):
             raise answer
         return answer
@@ -93,6 +94,14 @@ def decode(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -
             results |= workers.answer()
     by_number = {number: results[place] for place, number in enumerate(longest_first)}
     return [raise_if_failed(by_number[number]) for number in range(len(requests))]
+
+
+def take(queue: SimpleQueue[Item]) -> Item:
+    """Wait for the next item of a queue. Look again and again: a signal, such as Ctrl-C, that comes just
+    before a wait does not end it."""
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=0.5)
 
 
 class Reader(Generic[T]):
@@ -146,7 +155,7 @@ def decode_each(
         reader = Reader(sources, prepare, waiting, AHEAD * threads * room.places)
         ending.callback(reader.leave)
         workers = ending.enter_context(Workers(decoder, room, special, waiting, threads))
-        while (place := reader.order.get()) != END:
+        while (place := take(reader.order)) != END:
             if isinstance(place, BaseException):
                 raise place
             while place is not None and place not in results:
