@@ -22,8 +22,13 @@ class Ensemble:
     """Several models that decode together, as if they were one."""
 
     def __init__(self, decoders: Sequence[Decoder]) -> None:
-        self._decoders, self.config, self.apart = decoders, decoders[0].config, decoders[0].apart
+        self._decoders, self.config = decoders, decoders[0].config
         self.together = min(each.together for each in decoders)
+
+    @property
+    def apart(self) -> int:
+        """Return what the first model says now: it changes while other processes use the CPU."""
+        return self._decoders[0].apart
 
     def room_bytes(self, room: Room) -> int:
         """Return the most memory that decoding in this room takes, without the weights."""

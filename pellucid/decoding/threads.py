@@ -73,7 +73,7 @@ class Workers:
     def _work(self) -> None:
         try:
             self.work()
-        except BaseException as error:
+        except BaseException as error:  # raised by `answer`, in the thread that waits
             self._stop.set()
             self._answers.put(error)
 
