@@ -198,6 +198,23 @@ def test_weights_sum_to_one_and_what_is_masked_is_hatched(opened: Opened, hindi:
     assert "−∞" in opened.text(".legend")
 
 
+def test_a_shade_is_the_same_number_with_and_without_a_switch(opened: Opened) -> None:
+    """A weight is its own shade, however small all of them are; other numbers are a share of a round one."""
+    for name, most in ((f"{CROSS}.weights", 1), (f"{SELF}.concatenated", 3)):
+        for switch in ("", "?mask=off"):
+            opened.go(f"#{name}{switch}")
+            for number, shade in opened.page.locator(f"[data-plate='{name}'] td[role=gridcell]").evaluate_all(
+                "cells => cells.map((cell) => [cell.textContent, cell.style.getPropertyValue('--level')])"
+            ):
+                assert not shade or float(shade) == pytest.approx(abs(float(number)) / most, abs=1e-3)
+
+
+def test_a_click_in_another_heads_matrix_chooses_that_head(opened: Opened) -> None:
+    opened.go(f"#{SELF}.concatenated")
+    opened.click(f"[data-plate='{SELF}.context|head 1'] td[role=gridcell]")
+    assert opened.address == f"#{SELF}.context?head=1&cell=0,0"
+
+
 def test_what_a_switch_changed_says_so(opened: Opened) -> None:
     opened.go(f"#{SELF}?mask=off")
     changed = opened.page.locator(".stage-bar button:has(.plate-changed)").evaluate_all(
