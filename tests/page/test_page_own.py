@@ -235,6 +235,9 @@ def test_matrices_as_people_type_and_paste_them(script: Any) -> None:
         assert seen == expected, text
     tokens = script.evaluate("['New York, is big', 'is big'].map((t) => wordsTyped({tokens: t}, 'tokens'))")
     assert tokens == [["New York", "is big"], ["is", "big"]]
+    for words in (["New York", "is, big"], ["is", "big"]):
+        form = as_form(Example("words", {"scores": [[1.0, 2.0]] * 2, "tokens": words}))
+        assert script.evaluate("(form) => wordsTyped(form, 'tokens')", form) == words
 
 
 # The form, as somebody uses it.

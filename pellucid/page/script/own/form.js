@@ -53,10 +53,10 @@ const wholeNumber = (form, name) => {
   throw new UsageError(`${name} must be a whole number.`, name);
 };
 
-/** Words separated by commas or tabs if there are any, else by spaces. */
+/** Words separated by tabs if there are any, else by commas or lines, else by spaces. */
 const wordsTyped = (form, name) => {
   const text = form[name]?.trim();
-  return text ? text.split(/[\t,\n]/.test(text) ? /\s*[\t,\n]\s*/ : /\s+/) : null;
+  return text ? text.split(/\t/.test(text) ? /\s*[\t\n]\s*/ : /[,\n]/.test(text) ? /\s*[,\n]\s*/ : /\s+/) : null;
 };
 
 // What each setting is in a file.
