@@ -12,7 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from pellucid.folder.whole_file import write_new
-from pellucid.text.preparation import prepare
 
 LANGUAGES = ("en", "fr", "es", "hi")
 DIRECTIONS = (("en", "hi"), ("fr", "en"), ("en", "es"), ("en", "fr"))
@@ -31,7 +30,6 @@ SHORT_FORMS = {
     r"(I|He|She|It|You|We|They|he|she|it|we|they) will": r"\1'll",
     r"(I|We) would": r"\1'd",
 }
-MARKS = frozenset(".,?!¿¡।")
 REPEATED = 8  # times that each variant of a pinned sentence stands in the training files
 
 
@@ -99,19 +97,6 @@ def split() -> dict[str, list[Phrase]]:
     phrases = {name: phrases_of(chosen) for name, chosen in parts.items()}
     phrases["train"].append(JE_SUIS_STUDENT)
     return phrases
-
-
-@cache
-def words() -> dict[str, frozenset[str]]:
-    """Return the set of words of each language, split as the preparation "words" does."""
-    found = {}
-    for place, language in enumerate(LANGUAGES):
-        text = "\n".join(meaning.texts[place] for meaning in meanings())
-        text += f"\n{shorten(text)}" if language == "en" else ""
-        begun = {line.partition(" ")[0] for line in text.split("\n")}
-        written = {*text.split(), *(word[:1].lower() + word[1:] for word in begun)}
-        found[language] = frozenset(prepare(" ".join(written), "words", language).split()) | MARKS
-    return found
 
 
 def phrases_of(chosen: Sequence[Meaning]) -> list[Phrase]:

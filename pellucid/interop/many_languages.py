@@ -44,7 +44,7 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
     check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)
     pieces = Renumbered(model, by_id(table, settings["vocab_size"]), special, codes)
     languages = tuple((source, code) for code in codes)
-    return Vocabulary(pieces, pieces, languages, "none", kind_of(model), **special)
+    return Vocabulary(pieces, pieces, languages, "none", kind_of(model), {}, **special)
 
 
 def _source(foreign: Foreign, codes: Mapping[str, int], usual: str) -> str:

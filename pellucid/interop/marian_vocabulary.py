@@ -41,7 +41,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
             return plain
     sides = [Renumbered(*each, special) for each in zip((source, target), tokens, strict=True)]
     joint = same and tokens[0] == tokens[1]
-    return Vocabulary(sides[0], sides[0 if joint else 1], languages, "none", kind, **special)
+    return Vocabulary(sides[0], sides[0 if joint else 1], languages, "none", kind, {}, **special)
 
 
 def _special(

@@ -3,7 +3,6 @@ cannot."""
 
 from typing import Any
 
-from pellucid.reading.words import SPACE, languages_of
 from pellucid.text.renumbered import Pieces
 from pellucid.translate.text_translator import TextTranslator
 
@@ -14,23 +13,19 @@ BYTES = 256
 
 def spelling(translator: TextTranslator, carried: bool) -> dict[str, Any]:
     """Return what the page needs to split text: {"kind", "preparation", "normalization", "languages",
-    "words_of": the ids of each language's words, where known, "cannot": why the page cannot split text, or
+    "words_of": the ids of each language's words, or None, "cannot": why the page cannot split text, or
     "", "source": {"pieces", "scores" (None for whole words), "unspoken": ids of control, unknown, byte and
     unused pieces, "bytes": ids of the byte pieces, or None}, "target": the same, or None if shared}. Unless
     `carried`, return only "kind", "languages" and an empty "cannot"."""
     vocabulary, setting = translator.vocabulary, translator.config.vocabulary
     if not carried:
         return {"kind": vocabulary.kind, "languages": vocabulary.languages, "cannot": ""}
-    pieces = [(token, vocabulary.source.id_to_piece(token)) for token in range(vocabulary.source_size)]
     return {
         "kind": vocabulary.kind,
         "preparation": vocabulary.preparation,
         "normalization": setting.normalization,
         "languages": vocabulary.languages,
-        "words_of": {
-            language: [token for token, piece in pieces if piece.removeprefix(SPACE) in words]
-            for language, words in languages_of(vocabulary).items()
-        },
+        "words_of": vocabulary.words_of or None,
         "cannot": _obstacle(translator),
         "source": _side(vocabulary.source, vocabulary.kind),
         "target": None if vocabulary.joint else _side(vocabulary.target, vocabulary.kind),

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pellucid.config.nearest import nearest
-from pellucid.data import phrasebook
 from pellucid.errors import UsageError
 from pellucid.text.preparation import prepare
 from pellucid.text.preparation import visible as visible
-from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.sentences import Sentence, check_texts, read_source, read_target
 
@@ -70,8 +68,8 @@ def _check(sentence: Sentence, side: str, vocabulary: Vocabulary) -> None:
 
 
 def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Raise an error for a language tag inside the sentence, and for a sentence of the phrasebook that is not
-    in the source language."""
+    """Raise an error for a language tag inside the sentence, and for a sentence whose words belong to another
+    language."""
     tag = TAG.fullmatch(unknown[0]) if unknown else None
     if tag and tag[1] in vocabulary.target_languages:
         raise UsageError(
@@ -79,27 +77,19 @@ def _check_language(sentence: Sentence, unknown: Sequence[str], vocabulary: Voca
             "tag counts only at the start of the sentence, and only if to= (--to) names no other language. "
             "Remove the tag, or remove to=."
         )
-    language, known = vocabulary.source_language(sentence.to), languages_of(vocabulary)
+    language, known = vocabulary.source_language(sentence.to) or "", vocabulary.words_of
     if language not in known:
         return
     prepared = prepare(sentence.untagged, vocabulary.preparation, language)
-    words = [word for word in prepared.split() if word.isalpha()]
-    others = [name for name, of in known.items() if words and name != language and of.issuperset(words)]
-    if others and not any(word in known[language] for word in words):
+    words = vocabulary.source.encode(" ".join(word for word in prepared.split() if word.isalpha()))
+    others = [name for name, of in known.items() if words and {*of}.issuperset(words)]
+    if others and not {*known[language]}.intersection(words):
         ways = [pair[1] for pair in vocabulary.languages or () if pair[0] == others[0]]
         remedy = f", or translate to {' or '.join(ways)}" if ways else ""
         raise UsageError(
             f'sentence: this is in "{others[0]}", but to translate to "{sentence.to}" the model needs '
             f'"{language}". Write it in "{language}"{remedy}.'
         )
-
-
-def languages_of(vocabulary: Vocabulary) -> dict[str, frozenset[str]]:
-    """Return the words of each language if the vocabulary comes from the demo's phrasebook, otherwise an
-    empty dictionary."""
-    is_alike = vocabulary.joint and {*phrasebook.DIRECTIONS}.issuperset(vocabulary.languages)
-    known = phrasebook.words() if is_alike and vocabulary.kind == "word" else {}
-    return known if frozenset().union(*known.values()).issuperset(_words(vocabulary.source)) else {}
 
 
 def unknown_characters(unknown: Sequence[str]) -> str:
@@ -110,19 +100,14 @@ def unknown_characters(unknown: Sequence[str]) -> str:
     return f"the model does not know {named}: to it {they}."
 
 
-def _words(model: Pieces) -> list[str]:
-    pieces = [model.id_to_piece(token) for token in range(model.get_piece_size())]
-    return [piece.removeprefix(SPACE) for piece in pieces if piece.startswith(SPACE) and piece != SPACE]
-
-
 def advice(word: str, to: str | None, side: str, vocabulary: Vocabulary) -> str:
     """Return a hint for an unknown word of a "sentence" or a "target": the most similar known words, in the
     language of that side if it is known, or that there are none."""
     is_target = side == "target"
     language = vocabulary.target_language(to) if is_target else vocabulary.source_language(to)
-    own = languages_of(vocabulary).get(language or "")
     model = vocabulary.target if is_target else vocabulary.source
-    words = [known for known in _words(model) if own is None or known in own]
+    own = vocabulary.words_of.get(language or "", range(model.get_piece_size()))
+    words = [piece[1:] for piece in map(model.id_to_piece, own) if piece.startswith(SPACE) and piece != SPACE]
     by_letters = {known.casefold(): known for known in words}
     near = nearest(word.casefold(), by_letters)
     if near:

@@ -6,11 +6,12 @@ and nukta, drops control characters and makes U+200B a space; "nfkc" does not do
 changes no character; "_cf" also lower-cases. Spaces at the ends and repeated spaces are always removed.
 """
 
+import json
 import operator
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -24,7 +25,8 @@ from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, ren
 from pellucid.text.subwords import sample
 
 JOINT_FILE, SOURCE_FILE, TARGET_FILE = (f"vocabulary{side}.model" for side in ("", ".source", ".target"))
-FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE}
+WORDS_FILE = "words.json"
+FILES = {JOINT_FILE, SOURCE_FILE, TARGET_FILE, IDS_FILE, WORDS_FILE}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class Vocabulary:
     languages: tuple[tuple[str, str], ...] = ()  # (source, target) pairs; () if the data name none
     preparation: str = "none"
     kind: str = "unigram"
+    words_of: Mapping[str, list[int]] = field(default_factory=dict, repr=False)  # each language's, if known
     pad_id: int = 0
     unknown_id: int = 1
     start_id: int = 2
@@ -156,12 +159,14 @@ class Vocabulary:
         return self._labels(ids, self.target)
 
     def save(self, folder: Path) -> None:
-        """Write vocabulary.model, or vocabulary.source.model and vocabulary.target.model."""
+        """Write vocabulary.model, or vocabulary.source.model and vocabulary.target.model, and the tables."""
         sides = {SOURCE_FILE: self.source, TARGET_FILE: self.target}
         for name, model in ({JOINT_FILE: self.source} if self.joint else sides).items():
             (folder / name).write_bytes(model.serialized_model_proto())
         if (ids := ids_file(self.source, self.target)) is not None:
             (folder / IDS_FILE).write_bytes(ids)
+        if self.words_of:
+            (folder / WORDS_FILE).write_bytes(json.dumps(self.words_of).encode())
 
     def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
         if not sampling:
@@ -209,7 +214,7 @@ def load_vocabulary(folder: Path, config: Config, files: Mapping[str, bytes]) ->
                 f"{folder / names[-1 if name.startswith('target') else 0]}: {name} = {value}, but the model "
                 f"was made with {expected}: another model's vocabulary. Copy the model folder again."
             )
-    return vocabulary
+    return replace(vocabulary, words_of=json.loads(files.get(WORDS_FILE, b"{}")))
 
 
 def make_vocabulary(
@@ -235,7 +240,7 @@ def make_vocabulary(
             f"{paths[0]} and {paths[-1]}: the special tokens differ, {ids[0]} and {ids[-1]}. "
             "Train both models with the same ids."
         )
-    vocabulary = Vocabulary(models[0], models[-1], data.languages, data.preparation, kind, **ids[0])
+    vocabulary = Vocabulary(models[0], models[-1], data.languages, data.preparation, kind, {}, **ids[0])
     for language in vocabulary.target_languages:
         if vocabulary._tag(language) == [vocabulary.unknown_id]:
             raise PellucidError(

@@ -2,9 +2,10 @@
 
 import io
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,22 @@ def train_vocabulary(
     else:
         source = _train(source_text, "the source side of ", config, tags)
         target = _train(target_text, "the target side of ", config, [])
-    return Vocabulary(source, target, data.languages, data.preparation, config.kind)
+    words_of = {}
+    if config.joint and config.kind == "word":
+        spoken = (source_language(from_to, language) for language in languages)
+        sides = zip(spoken, source_text, strict=False), zip(languages, target_text, strict=False)
+        words_of = _words_of(source, chain(*sides))
+    return Vocabulary(source, target, data.languages, data.preparation, config.kind, words_of)
+
+
+def _words_of(model: SentencePieceProcessor, lines: Iterable[tuple[str | None, str]]) -> dict[str, list[int]]:
+    """Return the ids of the words of each language that has a name, from lines of text after their
+    languages."""
+    words: dict[str | None, set[str]] = defaultdict(set)
+    for language, line in lines:
+        words[language].update(line.split())
+    ids = {language: {*model.encode(" ".join(each))} for language, each in words.items() if language}
+    return {language: sorted(each - {model.unk_id()}) for language, each in ids.items()}
 
 
 def _load_named(config: VocabularyConfig, data: DataConfig) -> Vocabulary:

@@ -15,10 +15,12 @@ from command import Command
 import pellucid
 from pellucid import demo
 from pellucid.data import phrasebook
+from pellucid.data.corpus import read_pairs
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_step
 from pellucid.learning.log import Log
 from pellucid.learning.run import train
+from pellucid.learning.setting_up import prepare_vocabulary
 from pellucid.translator import Translator
 
 CONFIGURATION = demo.configuration
@@ -41,6 +43,14 @@ def test_the_packaged_model_is_small(packaged: Translator) -> None:
     assert sum(parameter.numel() for parameter in packaged.model.parameters()) <= 400_000
     folder = Path(pellucid.__file__).parent / "demo_model"
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+
+
+@pytest.mark.slow
+def test_its_vocabulary_is_the_phrasebook_s(packaged: Translator, corpus: Path) -> None:
+    config = CONFIGURATION(corpus)
+    vocabulary = prepare_vocabulary(read_pairs(config.data.train, config.data)[0], config)
+    assert vocabulary.same_as(packaged.vocabulary)
+    assert vocabulary.words_of == packaged.vocabulary.words_of
 
 
 @pytest.mark.parametrize("direction", phrasebook.DIRECTIONS, ids="-".join)

@@ -37,17 +37,17 @@ from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
 
 WORDS = ["a dog runs", "a cat sleeps", "the cat saw the dog"]
-FILES = ["MANIFEST.json", "config.toml", "vocabulary.model", "weights.safetensors"]
+FILES = ["MANIFEST.json", "config.toml", "vocabulary.model", "weights.safetensors", "words.json"]
 
 
 def make(joint: bool = True, **settings: object) -> tuple[Transformer, Vocabulary, Config]:
-    kind = VocabularyConfig(kind="word", joint=joint, size=50)
-    vocabulary = train_vocabulary(WORDS, [line.upper() for line in WORDS], kind, DataConfig())
+    kind, data = VocabularyConfig(kind="word", joint=joint, size=50), DataConfig(languages=(("low", "up"),))
+    vocabulary = train_vocabulary(WORDS, [line.upper() for line in WORDS], kind, data)
     sizes = {"vocabulary": vocabulary.source_size, "width": 8, "heads": 2, "hidden": 12}
     if not joint:
         sizes["target_vocabulary"] = vocabulary.target_size
     model = ModelConfig(encoder_layers=1, decoder_layers=2, **sizes, **settings)  # type: ignore[arg-type]
-    return Transformer(model), vocabulary, Config(vocabulary=kind, model=model)
+    return Transformer(model), vocabulary, Config(data, vocabulary=kind, model=model)
 
 
 def save(folder: Path, seed: int = 0, **settings: object) -> tuple[Transformer, Vocabulary, Config]:
@@ -90,6 +90,10 @@ def test_saved_is_loaded(settings: dict[str, object], tmp_path: Path) -> None:
     assert its_config == config
     assert manifest["provenance"] == {"steps": 0}
     assert its_vocabulary.same_as(vocabulary)
+    assert its_vocabulary.words_of == vocabulary.words_of
+    assert {name: len(ids) for name, ids in vocabulary.words_of.items()} == (
+        {"low": 7, "up": 7} if vocabulary.joint else {}
+    )
     assert not loaded.training and all(parameter.requires_grad for parameter in loaded.parameters())
     assert [path.name for path in sorted((tmp_path / "run").iterdir())][:2] == FILES[:2]  # and no .new
     source, mask = torch.tensor([[5, 3]]), torch.ones(1, 2, dtype=torch.bool)
@@ -164,7 +168,7 @@ def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
         assert same(load_model(run).model.state_dict(), read)
         assert not (run / ".new").exists()
         if outcomes[-1]:  # all of the old model is replaced
-            assert not (run / "vocabulary.model").exists()
+            assert not (run / "vocabulary.model").exists() and not (run / "words.json").exists()
         if calls[-1] != "killed":
             break
     assert outcomes == sorted(outcomes) and outcomes.count(False) > 10 and outcomes.count(True) > 10

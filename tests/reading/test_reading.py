@@ -90,7 +90,7 @@ def test_it_computes_in_float32_and_leaves_the_model_as_it_was() -> None:
         (">>es<< I likes cats", None, "sentence: the model has no word 'likes'. Near it: like."),
         (">>hi<< I like cats", None, "the tag >>hi<< asks for hi, but the translation is to es. A tag"),
         ("I like cats", "Me gustn", "target: the model has no word 'gustn'. Near it: gustan."),
-        ("I like zebras9", None, "'zebras9'. It knows 31 words, and none is near this one. Say it with "),
+        ("I like zebras9", None, "'zebras9'. It knows 17 words, and none is near this one. Say it with "),
         ("cats " * 300, None, "the sentence is longer than the 256 tokens that an explanation shows: its "),
         ("I like cats", "gatos " * 300, "the target is longer than the 256 tokens that an explanation shows"),
     ],
