@@ -7,11 +7,11 @@ from pathlib import Path
 
 import torch
 
-from pellucid.config.device import device_named
 from pellucid.data.corpus import Pair
 from pellucid.decoding.ensemble import check_same_vocabulary
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
+from pellucid.folder.load import device_named
 from pellucid.interop.importing import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.probes.pairs import PairsReport, check_pairs

@@ -7,8 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.nearest import did_you_mean
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, did_you_mean
 from pellucid.folder.version import __version__
 
 

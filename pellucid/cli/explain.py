@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.cli.lines import put, tell
-from pellucid.config.file_names import short_names
+from pellucid.config.toml_file import short_names
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.whole_file import place, refuse_foreign

@@ -10,8 +10,7 @@ from dataclasses import field, fields
 from numbers import Integral, Real
 from typing import Any
 
-from pellucid.config.nearest import did_you_mean
-from pellucid.errors import Setting, UsageError
+from pellucid.errors import Setting, UsageError, did_you_mean
 
 NUMBERS = {int: Integral, float: Real}  # NumPy's too
 ABOVE_0 = math.ulp(0.0)  # the smallest positive number

@@ -3,18 +3,16 @@
 import os
 import tomllib
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from pellucid.config.file_names import short_names
-from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig, as_list
 from pellucid.config.settings import convert, plain, title
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, did_you_mean
 
 # What a training takes from the model that it starts from; of [model] and [translation] all.
 INHERITED = {
@@ -168,6 +166,17 @@ def without_folders(config: Config) -> Config:
     corpora = (*config.data.train, *config.data.validation, config.vocabulary.model)
     names = short_names(file for corpus in corpora for file in corpus)
     return _change_paths(config, lambda path: names.get(path, os.path.basename(os.path.abspath(path))))
+
+
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return {path: short name}. Folders are part of the short name only if two files have the same name."""
+    parts = {path: Path(path).parts[bool(Path(path).anchor) :] for path in paths}
+    names = {}
+    for path, own in parts.items():
+        others = [other for other in parts.values() if other != own]
+        enough = (n for n in range(1, len(own)) if all(other[-n:] != own[-n:] for other in others))
+        names[path] = "/".join(own[-next(enough, len(own)) :])
+    return names
 
 
 def to_table(config: Config) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from pellucid.config.file_names import short_names
 from pellucid.config.schema import DataConfig
+from pellucid.config.toml_file import short_names
 from pellucid.errors import PellucidError, UsageError
 
 # A text of more characters than max_length times this is too long, because tokens are shorter on average.

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast, Memory
-from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.decoding.model_state import is_hidden
 from pellucid.decoding.room import Array, Room
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.search.next_tokens import AllTokens
 from pellucid.search.request import Request

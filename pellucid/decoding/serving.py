@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from pellucid.config.device import device_of
 from pellucid.decoding.captured import CapturedEngine
 from pellucid.decoding.decoder import Decoder
 from pellucid.decoding.engine import Engine, memory_of
@@ -17,6 +16,7 @@ from pellucid.decoding.model_state import has_hooks, is_as_configured, modules_o
 from pellucid.decoding.pytorch import TransformerDecoder
 from pellucid.decoding.room import Room
 from pellucid.errors import Setting, UsageError
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.search.request import Request
 from pellucid.seeing.watching import is_watched

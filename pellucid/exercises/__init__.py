@@ -14,8 +14,7 @@ from decimal import Decimal, InvalidOperation
 from importlib.resources import files
 from typing import Any
 
-from pellucid.config.nearest import did_you_mean
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, did_you_mean
 
 HOMEWORK = files(__name__).joinpath("homework.toml")  # a file that an exercise is about
 Answer = Sequence[str | float]

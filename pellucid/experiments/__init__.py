@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.nearest import did_you_mean
 from pellucid.config.settings import convert
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, did_you_mean
 from pellucid.experiments.result import Result
 from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load

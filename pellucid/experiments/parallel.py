@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
-from pellucid.config.device import device_of
 from pellucid.experiments.result import Result, Row, Table, lines
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.translator import Translator
 

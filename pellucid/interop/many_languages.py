@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pellucid.config.nearest import list_known
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, list_known
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.interop.tokenizer_json import FILE as ADDED

@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pellucid.config.device import device_named
 from pellucid.config.schema import PRESETS, Config
 from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
 from pellucid.data.corpus import read_pairs
-from pellucid.folder.load import Loaded
+from pellucid.folder.load import Loaded, device_named
 from pellucid.learning.measuring import Corpus, Pace, kind_of, look_at, measure, tokens_of, vocabulary_size
 from pellucid.learning.run import VALIDATING
 from pellucid.learning.text import data_of

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from pellucid.config.device import device_of
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import UsageError, is_out_of_memory
+from pellucid.folder.load import device_of
 from pellucid.learning.memory import split_further
 from pellucid.learning.step import Update
 from pellucid.learning.workers import Workers

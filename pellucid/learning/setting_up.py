@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from pellucid.config.device import device_named
 from pellucid.config.schema import LEARNED_BY, Config, ModelConfig, TrainingConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
@@ -19,7 +18,7 @@ from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.load import Loaded, load_model, without_weights
+from pellucid.folder.load import Loaded, device_named, load_model, without_weights
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.memory import model_memory
 from pellucid.learning.step import share_done

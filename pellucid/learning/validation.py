@@ -7,8 +7,8 @@ from itertools import chain
 
 import torch
 
-from pellucid.config.file_names import short_names
 from pellucid.config.schema import Config
+from pellucid.config.toml_file import short_names
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair, target_language
 from pellucid.decoding.pytorch import evaluating

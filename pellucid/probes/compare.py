@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, cosine_similarity
 
-from pellucid.config.device import device_of
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer, sinusoids
 from pellucid.probes.occurrence import Occurrence, find
 from pellucid.reading.looking import align

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.decoding.pytorch import evaluating
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.seeing.trace import Edit, Trace, trace
 from pellucid.text.vocabulary import Vocabulary

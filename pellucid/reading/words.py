@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pellucid.config.nearest import nearest
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, nearest
 from pellucid.text.preparation import prepare
 from pellucid.text.preparation import visible as visible
 from pellucid.text.vocabulary import Vocabulary

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict
 
-from pellucid.config.nearest import did_you_mean
 from pellucid.config.schema import TranslationConfig
 from pellucid.config.settings import ABOVE_0, convert, number
-from pellucid.errors import Setting, UsageError
+from pellucid.errors import Setting, UsageError, did_you_mean
 
 Prefix = str | Sequence[int]
 MORE = 2  # candidates beyond those that search keeps: one if the end may not come yet, one to see ties by

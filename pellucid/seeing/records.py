@@ -7,8 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from pellucid.config.nearest import nearest
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, nearest
 from pellucid.seeing.viewed import Viewed, columns_of_terminal, lines, print_lines
 
 AXES = {

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from sentencepiece import SentencePieceProcessor
 
-from pellucid.config.nearest import list_known
 from pellucid.config.schema import Config, DataConfig
-from pellucid.errors import PellucidError, Setting, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError, list_known
 from pellucid.text.preparation import prepare, restore
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sample

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import NoPast
-from pellucid.config.device import device_of
 from pellucid.data.batch import pad
 from pellucid.decoding.ensemble import log_of_mean
 from pellucid.decoding.model_state import is_hidden
 from pellucid.decoding.pytorch import evaluating
 from pellucid.errors import SentenceError
+from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.sentences import Sentence

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.config.nearest import did_you_mean
 from pellucid.config.settings import convert
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, did_you_mean
 from pellucid.worked.stages import STAGES
 
 LEFT_OUT = ("…", "...", "⋮", "⋯", "⋱", "", "nan")

@@ -10,11 +10,10 @@ import pytest
 import tomli_w
 import torch
 
-from pellucid.config.nearest import did_you_mean, list_known
 from pellucid.config.schema import DataConfig, ModelConfig
 from pellucid.config.settings import convert
 from pellucid.config.toml_file import from_table, read, to_toml
-from pellucid.errors import UsageError
+from pellucid.errors import UsageError, did_you_mean, list_known
 from pellucid.folder.load import without_weights
 
 # The configuration that DESIGN and the README promise.

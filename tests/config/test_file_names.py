@@ -9,8 +9,7 @@ import short_runs
 from sentencepiece import SentencePieceTrainer
 
 import pellucid
-from pellucid.config.file_names import short_names
-from pellucid.config.toml_file import from_table, to_table
+from pellucid.config.toml_file import from_table, short_names, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import newest_state
 

@@ -10,8 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.nearest import did_you_mean
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError, UsageError, did_you_mean
 from pellucid.folder.whole_file import write
 from pellucid.seeing.viewed import page
 from pellucid.worked.attention import MATRICES, attention
