@@ -1,19 +1,19 @@
-/* The engine's kernels: the encoder, and a step of the decoder, of a Transformer made ready by decoding/packing.py.
+/* The engine's kernels: they compute the encoder and steps of the decoder, with weights from packing.py.
 
-   Compiled once for each kind of processor, with -DISA=<name>: every function that Python calls is then named
-   <name>_begin, <name>_help, <name>_pack. Python asks processor() which of them may run here.
+   This file is compiled once for each kind of processor, with -DISA=<name>. Python calls the functions
+   <name>_begin, <name>_help and <name>_pack, and asks processor() which kinds can run here.
 
-   Numbers. Weights and activations are int8 (kind INT8), or floats (FP32; BF16 stores the weights in 16 bits).
-   In int8 a matrix has a scale for each output and an activation a scale for each row; sums of products are
-   exact integers. All other arithmetic is float32 with multiplications and additions rounded apart, and every
-   sum has a fixed order: sixteen lanes, then a fixed tree. So a row's result is bitwise the same whatever its
-   neighbours, on every processor, and in tests/reference_engine.py, which says the same in PyTorch.
+   Numbers. Weights and activations are int8 (kind INT8) or floats (FP32; BF16 stores the weights in 16 bits).
+   In int8 a matrix has one scale per output, and an activation one scale per row; sums of products are exact
+   integers. All other arithmetic is float32: a product is rounded before it is added, and a sum has a fixed
+   order: sixteen lanes, then a tree. So a row's result is the same, bit for bit, on every processor and with
+   any other rows in the batch. tests/reference_engine.py computes the same results in PyTorch.
 
-   Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's to a
-   multiple of 16 (LANES). A panel is 64 outputs: int8 [K/4][64][4], floats [K][64]. Rows lie one after the
-   other without padding between sentences. Weights lie in the order in which a step reads them.
+   Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's width
+   to a multiple of 16 (LANES). A panel holds the weights of 64 outputs: int8 [K/4][64][4], floats [K][64].
+   Sentences follow each other without padding. Weights are stored in the order in which a step reads them.
 
-   Names: D width, A heads times a head's padded width, K inputs, N outputs, M rows. */
+   Names: D width, A width of all heads together, padded, K inputs, N outputs, M rows. */
 
 #define _POSIX_C_SOURCE 199309L /* nanosleep */
 #include <math.h>
@@ -33,7 +33,7 @@
 #endif
 
 enum { INT8, FP32, BF16 };  enum { RELU, GELU, SILU };
-/* CHUNK: logits of a row that are looked at together. AHEAD: keys that are fetched before they are needed. */
+/* CHUNK: logits of a row that are computed at a time. AHEAD: keys of the next row that are prefetched. */
 enum { LANES = 16, BLOCK = 64, CHUNK = 1024, AHEAD = 8 };
 
 typedef float f32v __attribute__((vector_size(64), aligned(4)));
@@ -55,7 +55,7 @@ typedef struct {  /* y = x W^T + b, in panels */
 
 typedef struct { const float *gain, *bias; } Norm;
 
-typedef struct {  /* of the encoder (no cross-attention, two norms) or of the decoder */
+typedef struct {  /* a layer of the decoder, or of the encoder (without cross-attention, with two norms) */
     Linear qkv, self_output, cross_query, cross_output, inner, outer, cross_kv;
     Norm norm[3];
 } Layer;
@@ -63,7 +63,7 @@ typedef struct {  /* of the encoder (no cross-attention, two norms) or of the de
 typedef struct {
     int32_t kind, width, padded, heads, head, across, hidden, norm_first, activation;
     int32_t encoder_layers, decoder_layers, vocabulary;
-    float scale, score_scale; /* of embeddings; of scores: 1 / sqrt(d_k) */
+    float scale, score_scale; /* the factors of embeddings, and of attention scores: 1 / sqrt(d_k) */
     const float *source_embedding, *target_embedding, *positions;
     const uint8_t *forbidden; /* for each id: 1 if it is never a candidate */
     const Layer *encoder, *decoder;
@@ -71,49 +71,49 @@ typedef struct {
     Linear logits;
 } Model;
 
-typedef struct {  /* threads that compute together, and what they are to do */
-    int32_t size, job, jobs;  /* the present job, and how many have begun so far */
-    int32_t arrived, meeting; /* how many wait for the others, and at which meeting */
-    int32_t rests;            /* taken within jobs, because others were late */
-    int32_t sentences;        /* with these ids, starts and places, to encode */
+typedef struct {  /* threads that compute together, and the job they share */
+    int32_t size, job, jobs;  /* number of threads; the current job; how many jobs have begun so far */
+    int32_t arrived, meeting; /* how many threads wait at the current meeting; how many meetings are over */
+    int32_t rests;            /* how often threads rested within jobs, because others were late */
+    int32_t sentences;        /* how many sentences to encode, with the following ids, starts and places */
     const int32_t *ids, *starts, *places;
 } Team;
 
-typedef struct {  /* room for M rows; of each thread its own: room for the scores of 4 rows over `keys` positions */
+typedef struct {  /* buffers for M rows; each thread has its own `scores` (for 4 rows) and its own `keys` */
     float *x, *normed, *wide, *context, *row_scale, *scores;
     int8_t *quantised;
     void *pairs;        /* M x 2A: keys and values of the rows, in the cache's type */
-    const char **keys;  /* where the keys and values of each position lie, and then AHEAD of the next row's */
+    const char **keys;  /* pointers to the keys and values of each position, then to AHEAD of the next row */
     Team *team;
-    int32_t rank, seen; /* of this thread in its team; how many jobs it has seen begin */
+    int32_t rank, seen; /* this thread's number in its team; how many jobs it has seen begin */
 } Work;
 
-typedef struct {  /* sources, read and remembered: [layer][row of all places][2A] */
+typedef struct {  /* keys and values of the encoded sources, for cross-attention: [layer][row][2A] */
     char *pairs;
-    const int32_t *start, *length; /* of each place, which holds a sentence, in rows */
+    const int32_t *start, *length; /* the first row, and the number of rows, of the sentence in each place */
     int64_t rows;
 } Memory;
 
 typedef struct {  /* one step: each row is a hypothesis */
     int32_t rows, candidates;
     const int32_t *token, *position, *place;
-    const int32_t *cell;     /* of the cache, where each row's keys and values are remembered */
-    const int32_t *ancestor; /* rows x longest: the cell of each position of the row's past */
-    const int32_t *required; /* of each row: an id whose logit is asked for, or -1 */
+    const int32_t *cell;     /* for each row: the cell of the cache that stores its keys and values */
+    const int32_t *ancestor; /* rows x longest: the cells of a row's earlier tokens, by position */
+    const int32_t *required; /* for each row: an id whose logit goes into `asked`, or -1 */
     int64_t longest, cells;
     char *cache;             /* [layer][cell][2A] */
-    float *greatest, *total; /* for each row: its highest logit, the sum of exp(logit - highest) */
-    float *asked;            /* the logits of the ids required */
-    float *value;            /* rows x candidates: the highest logits that are allowed, by ascending id */
+    float *greatest, *total; /* for each row: its highest logit, and the sum of exp(logit - highest) */
+    float *asked;            /* for each row: the logit of its required id */
+    float *value;            /* rows x candidates: the highest allowed logits, ordered by id */
     int32_t *id;
     float *logits;           /* rows x N, or NULL */
 } Step;
 
-/* ---- Threads: each does a share of the rows, or of the outputs of a product; then they meet */
+/* ---- Threads: each computes a share of the rows, or of a product's outputs; then all wait for each other */
 
 enum { GO_HOME, ENCODE, STEP };
 
-/* The first of this thread's share of M rows; its last is where the share of the next thread begins. */
+/* Return the first of the M rows that this thread computes (next = 0), or the next thread (next = 1). */
 INLINE size_t first_of_share(const Work *w, size_t M, size_t next) { return M * (w->rank + next) / w->team->size; }
 #define MY_ROWS(r, M) (size_t r = first_of_share(w, M, 0), last_##r = first_of_share(w, M, 1); r < last_##r; r++)
 
@@ -125,7 +125,7 @@ INLINE void pause_briefly(void) {
 #endif
 }
 
-/* A rest, of 50 us or more, lets others run. */
+/* Rest for 50 us or more, so that other threads can run. */
 #if defined(_WIN32)
 __declspec(dllimport) int __stdcall SwitchToThread(void);
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
@@ -138,8 +138,8 @@ static void rest(int32_t rests) {
 static void rest(int32_t rests) { nanosleep(&(struct timespec){0, rests < 100 ? 1000 : 200000}, NULL); }
 #endif
 
-/* Wait while a number that another thread will change is `before`: awake for so many turns, of some 20 ns, then
-   resting, but not more often than `most`. Returns the number of rests. */
+/* Wait until another thread changes a number from `before`: check it `turns` times, about 20 ns apart, then
+   rest between checks, at most `most` times. Return the number of rests. */
 static int32_t wait_while(const int32_t *number, int32_t before, int turns, int32_t most) {
     int32_t rests = 0;
     while (rests < most && __atomic_load_n(number, __ATOMIC_ACQUIRE) == before)
@@ -148,7 +148,7 @@ static int32_t wait_while(const int32_t *number, int32_t before, int turns, int3
     return rests;
 }
 
-/* Wait until all threads of the team are here. */
+/* Wait until all threads of the team have called this. Return how often this thread rested meanwhile. */
 static int32_t wait_for_all(const Work *w, int turns) {
     Team *team = w->team;
     if (team->size == 1) return 0;
@@ -161,7 +161,7 @@ static int32_t wait_for_all(const Work *w, int turns) {
     return wait_while(&team->meeting, meeting, turns, INT32_MAX);
 }
 
-/* Between the products of a step the others come soon, unless the system runs something else in their place. */
+/* Wait for the other threads within a job. They come soon, unless the system runs other programs instead. */
 static void meet(const Work *w) {
     const int32_t rests = wait_for_all(w, 2000);
     if (rests) __atomic_add_fetch(&w->team->rests, rests, __ATOMIC_RELAXED);
@@ -176,7 +176,7 @@ INLINE f32v choose(i32v where, f32v yes, f32v no) { return (f32v)(((i32v)yes & w
 INLINE f32v larger(f32v a, f32v b) { return choose(a > b, a, b); }
 INLINE f32v magnitude(f32v x) { return (f32v)((i32v)x & 0x7fffffff); }
 
-/* Sums in a fixed tree: within each four (0+2)+(1+3), then so over the fours. Four vectors at once. */
+/* Sum four vectors, each in a fixed order: (0+2)+(1+3) in each group of four, then over the groups. */
 INLINE f32x4 sums(f32v p, f32v q, f32v r, f32v s) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
@@ -197,7 +197,7 @@ INLINE float highest(f32v x) {
     return x[0] > x[1] ? x[0] : x[1];
 }
 
-/* x rounded to a whole number, half to even, as a float and as an integer; |x| < 2^22. */
+/* Round x to a whole number, half to even: return it as a float, store it as an integer. Needs |x| < 2^22. */
 #define MAGIC 12582912.0f
 INLINE f32v rounded(f32v x, i32v *whole) {
     f32v t = x + MAGIC;
@@ -205,7 +205,7 @@ INLINE f32v rounded(f32v x, i32v *whole) {
     return t - MAGIC;
 }
 
-/* e^x to 2e-7 of itself near 0, for x <= MOST: 2^n p(r), with n whole and |r| <= 1/2. NaN stays NaN. */
+/* Return e^x for x <= MOST, as 2^n p(r) with |r| <= 1/2; near 0 the relative error is 2e-7. NaN stays NaN. */
 #define MOST 87.0f
 INLINE f32v exponential(f32v x) {
     f32v y = x * 1.44269504f;
@@ -220,13 +220,13 @@ INLINE f32v exponential(f32v x) {
     return p * (f32v)((whole + 127) << 23);
 }
 
-/* ---- Products: tiles of up to FEW rows and WORDS registers of outputs, whose sums stay in registers too. More
-   than NARROW_FROM rows, and no more than NARROW_TO, go in narrow tiles: half the outputs, and up to ROWS rows. */
+/* ---- Products, in tiles of up to FEW rows and WORDS registers of outputs, whose sums stay in registers too.
+   More than NARROW_FROM and up to NARROW_TO rows use narrow tiles: half the outputs, and up to ROWS rows. */
 
 #if defined(__AVX512VNNI__)
 #include <immintrin.h>
 typedef __m512i word;
-/* FLIP: activations are stored + 128, because dpbusd wants one side unsigned. */
+/* FLIP: 128 is added to each stored activation, because dpbusd needs one unsigned operand. */
 enum { WORDS = 4, FEW = 6, ROWS = 8, NARROW_FROM = 6, NARROW_TO = 24, FLIP = 0x80 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), weight);
@@ -242,7 +242,7 @@ INLINE word dot(word sum, word weight, int32_t four) {
 #include <immintrin.h>
 typedef __m256i word;
 enum { WORDS = 4, FEW = 3, ROWS = 3, NARROW_FROM = 0, NARROW_TO = 0, FLIP = 0 };
-INLINE word dot(word sum, word weight, int32_t four) { /* |w| (sign of w) a: two of them stay within 16 bits */
+INLINE word dot(word sum, word weight, int32_t four) { /* w a = |w| (sign(w) a); two of these fit 16 bits */
     __m256i signed_four = _mm256_sign_epi8(_mm256_set1_epi32(four), weight);
     __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weight), signed_four);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -271,28 +271,28 @@ INLINE word dot(word sum, word weight, int32_t four) {
 #define UNROLL
 #endif
 
-/* SPAN: vectors of sums that registers hold. ABREAST: rows that attend together. COLUMNS divides BLOCK. */
+/* SPAN: vectors of sums that fit in registers. ABREAST: rows that attend together. COLUMNS divides BLOCK. */
 enum { SPAN = sizeof(word) == 64 ? 16 : 4, ABREAST = sizeof(word) == 64 ? 4 : 1 };
 enum { COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
 
 typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ residual) */
     const Linear *linear;
-    const char *in;       /* rows, int8 or float, K each */
-    const float *scale;   /* of the rows, int8 only */
-    const float *residual; /* laid out as `out`; NULL: none */
+    const char *in;       /* rows of K numbers, int8 or float */
+    const float *scale;   /* one for each row, int8 only */
+    const float *residual; /* in the same layout as `out`, or NULL */
     float *out;
-    size_t stride;  /* of out and residual */
-    size_t first;   /* the column of `linear` that stands first in out */
-    float least;    /* what is less becomes this: 0 for ReLU, otherwise -inf */
+    size_t stride;  /* how many numbers apart two rows of `out`, and of `residual`, begin */
+    size_t first;   /* the column of `linear` that is stored in column 0 of `out` */
+    float least;    /* a lower bound of the result: 0 for ReLU, otherwise -inf */
 } Product;
 
-/* Weights ahead are asked for while these are used: `lines` of 64 bytes for each 256 that are read. They are used
-   once in a step, so they need not push other things out of the larger caches. */
+/* Prefetch weights that are needed soon: `lines` cache lines of 64 bytes for every 256 bytes that are read.
+   A step uses each weight once, so weights need not push other data out of the larger caches. */
 INLINE void fetch(const char *ahead, const int lines) {
     for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 0);
 }
 
-/* A tile's numbers go out from row and column on; `p` is a copy, which what is stored cannot change. */
+/* Write a tile's results, with bias and residual. `p` is a copy, so that no store can change it. */
 INLINE void finish(const int rows, const int vectors, const Product p, size_t row, size_t column,
                    f32v sums[][VECTORS]) {
     const size_t at = row * p.stride + column - p.first;
@@ -370,7 +370,7 @@ INLINE void tile_float(const int rows, const int bf16, const Product *p, size_t 
     finish(rows, VECTORS, *p, row, column, total);
 }
 
-/* The tile of so many rows: their number, and that of the lines fetched ahead, are constants in each. */
+/* Compute one tile. In each case `rows` and `lines` are constants, so the compiler can unroll the loops. */
 static void tile(const int kind, size_t rows, int narrow, int lines, const Product *p, size_t row, size_t column,
                  const char *ahead) {
 #define CASE(n)                                                                         \
@@ -390,8 +390,8 @@ static void tile(const int kind, size_t rows, int narrow, int lines, const Produ
     }
 }
 
-/* Columns `from` to `to` (multiples of BLOCK) of a product over M rows; each thread has a share. A panel stays
-   in the nearest cache while all rows use it, and the next one is fetched meanwhile, a share by each tile. */
+/* Compute columns `from` to `to` (multiples of BLOCK) of a product for M rows; each thread computes a share.
+   A panel stays in the nearest cache while all rows use it; each tile prefetches a part of the next panel. */
 static void multiply(const int kind, const Work *w, const Product *p, size_t M, size_t from, size_t to) {
     const int narrow = kind == INT8 && FEW < ROWS && M > NARROW_FROM && M <= NARROW_TO;
     const size_t most = narrow ? ROWS : FEW, columns = narrow ? COLUMNS / 2 : COLUMNS;
@@ -411,9 +411,9 @@ static void multiply(const int kind, const Work *w, const Product *p, size_t M, 
 
 /* ---- Work on single rows */
 
-/* int8 with one scale: x is about scale times q. A row with NaN or infinity has NaN for its scale. */
+/* Quantise a row to int8: x is about scale times q. If the row contains NaN or infinity, its scale is NaN. */
 INLINE void quantise(const float *x, size_t K, int8_t *q, float *scale, const int flip) {
-    i32v most = {0}; /* as integers, magnitudes are ordered too, and NaN is the highest */
+    i32v most = {0}; /* compared as integers, the bits of magnitudes keep their order; NaN is the highest */
     for (size_t k = 0; k < K; k += LANES) {
         const i32v v = (i32v)magnitude(load(x + k));
         most = (v & (v > most)) | (most & ~(v > most));
@@ -430,7 +430,7 @@ INLINE void quantise(const float *x, size_t K, int8_t *q, float *scale, const in
     }
 }
 
-/* LayerNorm over the first D of `padded` numbers; what is beyond them is 0 before and after. */
+/* Apply LayerNorm to the first D of `padded` numbers; the numbers after these are 0 and stay 0. */
 static void normalise(const Model *m, const Norm *norm, const float *x, float *out) {
     f32v total = all(0.0f), squares = all(0.0f);
     i32v place;
@@ -446,7 +446,7 @@ static void normalise(const Model *m, const Norm *norm, const float *x, float *o
         store(out + k, (load(x + k) - mean) * factor * load(norm->gain + k) + load(norm->bias + k));
 }
 
-/* x P(N(0, 1) <= x), by the error function of Abramowitz and Stegun, 7.1.26, good to 1.5e-7. */
+/* Return x P(N(0, 1) <= x), with formula 7.1.26 of Abramowitz and Stegun, whose error is below 1.5e-7. */
 INLINE f32v gelu(f32v x) {
     f32v z = magnitude(x) * 0.70710678f, t = 1.0f / (z * 0.3275911f + 1.0f);
     f32v p = t * 1.061405429f - 1.453152027f;
@@ -466,7 +466,7 @@ static void activate(const int activation, float *x, size_t count) {
     }
 }
 
-/* A float's nearest number in bf16: its upper 16 bits, rounded half to even. */
+/* Return the bf16 number nearest to a float: its upper 16 bits, rounded half to even. */
 INLINE uint16_t narrowed(float x) {
     uint32_t bits;
     memcpy(&bits, &x, 4);
@@ -480,7 +480,7 @@ INLINE float widened(uint16_t half) {
     return x;
 }
 
-/* In BF16 the table is the model's own, in floats: its numbers are rounded here as all weights are. */
+/* With BF16 the table still has floats, because it is the model's own: they are rounded here. */
 static void embed(const Model *m, const float *table, int32_t id, int32_t position, float *x) {
     const float *vector = table + (size_t)id * m->width, *where = m->positions + (size_t)position * m->width;
     for (int k = 0; k < m->width; k++)
@@ -488,19 +488,19 @@ static void embed(const Model *m, const float *table, int32_t id, int32_t positi
     memset(x + m->width, 0, sizeof(float) * (m->padded - m->width));
 }
 
-/* ---- Attention of one row's query over keys and values that lie anywhere */
+/* ---- Attention: the keys and values of different positions may be anywhere in memory */
 
 INLINE f32v read_pair(const int half, const char *base, size_t at) {
     return half ? __builtin_convertvector(*(const f16v *)(base + 2 * at), f32v) : load((const float *)base + at);
 }
 
-/* The first numbers of a vector, and -inf beyond them. To store that first, and load it, would wait for both. */
+/* Return the first `count` numbers of a vector, then -inf (to store -inf first would delay the load). */
 INLINE f32v first_of(const float *p, size_t count) {
     const i32v place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return choose(place < (int32_t)(count < LANES ? count : LANES), load(p), all(-INFINITY));
 }
 
-/* From scores to weights: exp(score - highest), and behind them 1 / their sum. */
+/* Replace scores by weights, exp(score - highest), and store 1 / (sum of the weights) after them. */
 INLINE void softmax(float *scores, size_t keys, size_t room) {
     f32v most = all(-INFINITY), total = all(0.0f);
     for (size_t t = 0; t < room; t += LANES) most = larger(first_of(scores + t, keys - t), most);
@@ -513,7 +513,7 @@ INLINE void softmax(float *scores, size_t keys, size_t room) {
     scores[room] = 1.0f / sum(total);
 }
 
-/* The weighted sums of `span` vectors of values for each row, from vector `first` of all heads on. */
+/* For each row, compute weighted sums of `span` vectors of values, from vector `first` of all heads on. */
 INLINE void weigh_values(const int half, const int rows, const int span, const size_t vectors, const Model *m,
                          const Work *w, size_t first, size_t keys, size_t room, float *out) {
     const float *weights[SPAN];
@@ -524,14 +524,14 @@ INLINE void weigh_values(const int half, const int rows, const int span, const s
     }
     for (size_t t = 0; t < keys; t++) {
         const char *values = w->keys[t] + (m->across + first * LANES) * (half ? 2 : 4);
-        UNROLL for (int i = 0; i < rows * span; i++) /* otherwise the sums lie in memory */
+        UNROLL for (int i = 0; i < rows * span; i++) /* unrolled, so that the sums stay in registers */
             total[i] += weights[i][t] * read_pair(half, values, i % span * LANES);
     }
     UNROLL for (int i = 0; i < rows * span; i++)
         store(out + i / span * m->across + (first + i % span) * LANES, total[i] * weights[i][room]);
 }
 
-/* Several rows attend to the same keys: these are read and converted once. */
+/* Let several rows attend to the same keys, so that the keys are read and converted only once. */
 INLINE void attend_to(const int half, const int rows, const size_t vectors, const Model *m, const Work *w,
                       const float *query, size_t stride, size_t keys, float *out) {
     const size_t room = (keys + LANES - 1) / LANES * LANES, head = vectors * LANES;
@@ -548,7 +548,7 @@ INLINE void attend_to(const int half, const int rows, const size_t vectors, cons
                 for (int r = 0; r < rows; r++)
                     for (int i = 0; i < 4; i++) p[r][i] = load(query + r * stride + k) * key[i] + p[r][i];
             }
-            for (int i = 0; i < 4; i++) /* the head's values, and its next keys, are used soon */
+            for (int i = 0; i < 4; i++) /* the head's values and its next keys are needed soon */
                 for (size_t k = h * head; k < (h + 1) * head; k += half ? 32 : 16) {
                     __builtin_prefetch(some[i] + (m->across + k) * (half ? 2 : 4), 0, 3);
                     __builtin_prefetch(soon[i] + k * (half ? 2 : 4), 0, 3);
@@ -567,7 +567,7 @@ INLINE void attend_to(const int half, const int rows, const size_t vectors, cons
     for (; v < count; v++) weigh_values(half, rows, 1, vectors, m, w, v, keys, room, out);
 }
 
-/* For each row its query, `stride` numbers apart, over the same keys: `out` is rows x A. */
+/* Let rows, whose queries are `stride` numbers apart, attend to the same keys; `out` is rows x A. */
 static void attend(const Model *m, const Work *w, const float *query, size_t stride, size_t rows, size_t keys,
                    float *out) {
     const int half = m->kind == INT8;
@@ -586,7 +586,7 @@ static void attend(const Model *m, const Work *w, const float *query, size_t str
         else ATTEND(1, 1, vectors);
 }
 
-/* Keys and values, 2A numbers, in the type that they are remembered in; returns their size in bytes. */
+/* Return the size in bytes of one position's keys and values (2A numbers) in the cache. */
 static size_t pair_bytes(const Model *m) { return (size_t)m->across * 2 * (m->kind == INT8 ? 2 : 4); }
 
 static void remember(const Model *m, const float *from, char *to) {
@@ -598,7 +598,7 @@ static void remember(const Model *m, const float *from, char *to) {
 
 /* ---- Layers */
 
-/* out = in W^T + bias (+ residual) for M rows of K numbers each. */
+/* Compute out = max(least, in W^T + bias (+ residual)) for M rows of K numbers each. */
 static void project_from(const float least, const Model *m, const Work *w, const Linear *l, const float *in,
                          size_t M, const float *residual, float *out) {
     Product p = {l, (const char *)in, w->row_scale, residual, out, l->outputs, 0, least};
@@ -617,7 +617,7 @@ static void project(const Model *m, const Work *w, const Linear *l, const float 
     project_from(-INFINITY, m, w, l, in, M, residual, out);
 }
 
-/* What a sublayer reads: x, or where norms come first LayerNorm(x). */
+/* Return the input of a sublayer: LayerNorm(x) if norms come first, otherwise x. */
 static const float *before(const Model *m, const Work *w, const Norm *norm, size_t M) {
     if (!m->norm_first) return w->x;
     for MY_ROWS(r, M) normalise(m, norm, w->x + r * m->padded, w->normed + r * m->padded);
@@ -657,8 +657,8 @@ static void encoder_layer(const Model *m, const Work *w, const Layer *l, const i
     feed_forward(m, w, l, &l->norm[1], M);
 }
 
-/* Reads sentences, whose ids lie one after the other (sentence s from starts[s]), and writes what every decoder
-   layer attends to into the memory, each to its place. */
+/* Encode sentences (the ids of sentence s begin at starts[s]). Write the keys and values that the decoder's
+   layers attend to into the memory, each sentence at its place. */
 static void encode(const Model *m, const Work *w, const Memory *memory) {
     const int32_t S = w->team->sentences, *starts = w->team->starts, *places = w->team->places;
     const size_t M = starts[S], bytes = pair_bytes(m);
@@ -717,7 +717,7 @@ static void look_at_source(const Model *m, const Work *w, const Layer *l, const 
     after(m, w, &l->norm[1], M);
 }
 
-/* ---- Logits: a chunk of the vocabulary at a time, of which only what search needs is kept */
+/* ---- Logits: computed for one chunk of the vocabulary at a time; only what search needs is kept */
 
 INLINE int any(i32v mask) {
 #if defined(__clang__)
@@ -729,7 +729,7 @@ INLINE int any(i32v mask) {
 #endif
 }
 
-/* Among `count` values in descending order (at first -inf), those of the lowest ids where several are equal. */
+/* Insert a block of logits into the `count` best so far: highest first; among equal ones, lowest id first. */
 static void insert(const Model *m, float *value, int32_t *id, int count, const float *logits, int32_t first) {
     for (int from = 0; from < BLOCK; from += LANES) {
         if (!any(load(logits + from) > value[count - 1])) continue;
@@ -752,7 +752,7 @@ static void order_by_id(float *value, int32_t *id, int count) {
         }
 }
 
-/* Adds a chunk of row r's logits to its highest, its sum, and its candidates. */
+/* Update row r's highest logit, its sum and its candidates with the next chunk of its logits. */
 static void weigh(const Model *m, const Step *s, size_t r, const float *logits, size_t count, size_t first) {
     float *value = s->value + r * s->candidates;
     f32v most = load(logits), total = all(0.0f);
@@ -763,7 +763,7 @@ static void weigh(const Model *m, const Step *s, size_t r, const float *logits, 
         if (s->candidates && any(v > value[s->candidates - 1]))
             insert(m, value, s->id + r * s->candidates, s->candidates, logits + i, (int32_t)(first + i));
     }
-    if ((size_t)s->required[r] - first < count) s->asked[r] = logits[s->required[r] - first]; /* -1 is beyond */
+    if ((size_t)s->required[r] - first < count) s->asked[r] = logits[s->required[r] - first]; /* id -1: no */
     float top = highest(most), before = s->greatest[r];
     for (size_t i = 0; i < count; i += LANES) total += exponential(load(logits + i) - top);
     float here = sum(total);
@@ -792,7 +792,7 @@ static void find_candidates(const Model *m, const Work *w, const Step *s) {
     for (size_t from = 0; from < N; from += CHUNK) {
         const size_t to = from + CHUNK < N ? from + CHUNK : N;
         if (s->logits) p.out = s->logits, p.stride = N;
-        else p.first = from, p.out = w->wide + from / CHUNK % 2 * M * CHUNK; /* others may still read the last one */
+        else p.first = from, p.out = w->wide + from / CHUNK % 2 * M * CHUNK; /* others may read the last */
         multiply(m->kind, w, &p, M, from, to);
         meet(w);
         for MY_ROWS(r, M) weigh(m, s, r, p.out + r * p.stride + from - p.first, to - from, from);
@@ -800,7 +800,7 @@ static void find_candidates(const Model *m, const Work *w, const Step *s) {
     for MY_ROWS(r, M) order_by_id(s->value + r * s->candidates, s->id + r * s->candidates, s->candidates);
 }
 
-/* The next token of every row: its token goes in at its position, candidates (and logits) come out. */
+/* Compute one step: read each row's token, at its position, and write its candidates (and logits). */
 static void step(const Model *m, const Work *w, const Memory *memory, const Step *s) {
     const size_t M = s->rows;
     for MY_ROWS(r, M)
@@ -814,7 +814,7 @@ static void step(const Model *m, const Work *w, const Memory *memory, const Step
     find_candidates(m, w, s);
 }
 
-/* A thread's share of the present job, which all begin together: who rested before it is not late. */
+/* Do this thread's share of the current job. All begin together, so that rests before a job do not count. */
 static void work(const Model *m, const Work *w, const Memory *memory, const Step *s) {
     wait_for_all(w, 20000);
     if (w->team->job == ENCODE) encode(m, w, memory);
@@ -822,16 +822,16 @@ static void work(const Model *m, const Work *w, const Memory *memory, const Step
     meet(w);
 }
 
-/* The first thread of a team begins each job. For the last one, to go home, it waits for nobody. */
+/* Begin a job; only the first thread of a team calls this. It returns at once if the job is to go home. */
 EXPORT void NAME(begin)(const Model *m, const Work *w, const Memory *memory, const Step *s, int32_t job) {
     w->team->job = job;
     __atomic_add_fetch(&w->team->jobs, 1, __ATOMIC_RELEASE);
     if (job != GO_HOME) work(m, w, memory, s);
 }
 
-/* The others help with each job, and wait in between: awake for up to half a millisecond, while search chooses.
-   Returns whether to call this again: 0 if they may go home, 1 after some 0.1 s in vain, for the caller to see
-   whether the team still exists. */
+/* Help with each job; the other threads call this. Between jobs, while search chooses tokens, they check for
+   half a millisecond without rest, then with rests. Return 0 if they may go home, or 1 if no job came in some
+   0.1 s: the caller then checks whether the team still exists, and calls this again. */
 EXPORT int32_t NAME(help)(const Model *m, Work *w, const Memory *memory, const Step *s) {
     for (;;) {
         if (wait_while(&w->team->jobs, w->seen, 20000, 600) == 600) return 1;
@@ -856,8 +856,8 @@ static void pack_floats(const int bf16, const float *matrix, int64_t rows, int64
     }
 }
 
-/* `rows` rows of a matrix, each of `given` numbers, into panels for K >= given inputs: quantised (with their
-   scales and shifts), narrowed or as they are. What is beyond them must be zero already. `room`: 2 K numbers. */
+/* Pack `rows` rows of a matrix, of `given` numbers each, into panels for K >= given inputs: int8 (with scales
+   and shifts), bf16 or floats. The rest of `packed` must already be zero. `room`: a buffer of 2 K numbers. */
 EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t given, int64_t K, char *packed,
                        float *scale, int32_t *shift, float *room) {
     if (kind != INT8) {
@@ -879,15 +879,15 @@ EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t 
 }
 
 #if defined(DISPATCH)
-EXPORT uint32_t checksum(void) { return CHECKSUM; } /* of this file, by which Python knows an old library */
+EXPORT uint32_t checksum(void) { return CHECKSUM; } /* of this file: tells whether a library is outdated */
 
-/* ---- Which kinds of kernels this processor can run, and its system keeps the registers of: a bit each */
+/* ---- Which kinds of kernels can run here, a bit each: the system must also save the registers they use */
 enum { AVX2 = 1, AVXVNNI = 2, AVX512 = 4, NEON = 8 };
 #if defined(__x86_64__)
 #include <cpuid.h>
 EXPORT int32_t processor(void) {
     uint32_t a, b, c, d, saved, upper, one;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0; /* the system saves wide registers */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return 0; /* the system must save wide registers */
     int fma = c >> 12 & 1, half = c >> 29 & 1;
     __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !__get_cpuid_count(7, 1, &one, &upper, &upper, &upper))
@@ -902,7 +902,7 @@ EXPORT int32_t processor(void) {
 #include <sys/auxv.h>
 EXPORT int32_t processor(void) { return getauxval(AT_HWCAP) >> 20 & 1 ? NEON : 0; }
 #elif defined(__aarch64__) && defined(__APPLE__)
-EXPORT int32_t processor(void) { return NEON; } /* every one of Apple's has it */
+EXPORT int32_t processor(void) { return NEON; } /* all Apple processors have it */
 #else
 EXPORT int32_t processor(void) { return 0; }
 #endif

@@ -1,12 +1,12 @@
-// Make elements, fill places with them, and speak to screen readers.
+// Make elements, put them into the page, and speak to screen readers. A "place" is an element that others fill.
 
 import { meaningOf, tokenName } from "./tokens.js";
 
-/** An element: element("p.note", { title: "…" }, "text", otherElement); its properties may be left out. A function
- *  listens to the event of its name; what begins with -- is a variable of the style. */
+/** Make an element: element("p.note", { title: "…" }, "text", otherElement). The properties are optional: a function
+ *  listens to the event of its name, and a name that begins with -- is a CSS variable. */
 export const element = (tag, ...rest) => filled(document.createElement(tag.split(".")[0]), tag, rest);
 
-/** The same for a drawing: drawn("line.stream", { x1: 0, y1: 0, x2: 10, y2: 10 }). */
+/** Make an SVG element: drawn("line.stream", { x1: 0, y1: 0, x2: 10, y2: 10 }). */
 export const drawn = (tag, ...rest) =>
   filled(document.createElementNS("http://www.w3.org/2000/svg", tag.split(".")[0]), tag, rest);
 
@@ -23,15 +23,15 @@ const filled = (made, tag, rest) => {
   return made;
 };
 
-/** The children as one list, without null, false and undefined. */
+/** Return the children as one list, without null, false and undefined. */
 const shownOf = (children) => [children].flat(Infinity).filter((child) => (child ?? false) !== false);
 
-/** A button: its label, its action, its attributes; {pressed: true or false} makes it a toggle. */
+/** Make a button with a label, an action and attributes; {pressed: true or false} makes it a toggle button. */
 export const button = (label, click, { pressed = null, ...properties } = {}) =>
   element("button", { click, "aria-pressed": pressed === null ? null : String(pressed), ...properties }, label);
 
-/** Buttons to choose among, after their heading. A choice: {label, key, chosen, choose, says: its name for who does
- *  not see it, reason: why it cannot be chosen}. */
+/** Make a group of buttons, one for each choice, after a heading. A choice is {label, key, chosen, choose, says: its
+ *  name for screen readers, reason: why it cannot be chosen}. */
 export const choiceOf = (name, heading, choices, properties = {}) =>
   element("div.chooser", { role: "group", "aria-label": name, ...properties }, heading, choices.map(choiceButton));
 
@@ -43,7 +43,7 @@ export const choiceButton = ({ label, key, chosen, choose, says = null, reason =
     "aria-disabled": reason ? "true" : null,
   });
 
-/** A table with a caption, the heads of its columns (null: an empty cell), rows and a last row. A row is a list of cells,
+/** Make a table with a caption, column headings (null: an empty cell), rows and a last row. A row is a list of cells
  *  or a <tr>. */
 export const tableOf = (name, { caption = null, heading, rows, last = null }) =>
   element("table", { class: name }, [
@@ -57,19 +57,19 @@ const tableRow = (row) => (Array.isArray(row) ? element("tr", row) : row);
 const columnHead = (title) => (title === null ? element("td") : element("th", { scope: "col" }, title));
 export const rowHead = (...children) => element("th", { scope: "row" }, children);
 
-/** A token or a sentence, kept from turning its neighbours round where it is written from the right. A special token
- *  has its meaning, and is itself the title. */
+/** Make an element for a token or a sentence; if it is written from right to left, the text around it keeps its order.
+ *  A special token is shown by its meaning, with the token itself as the title. */
 export const words = (text, properties = {}) =>
   element("bdi", { title: meaningOf(text) && text, ...properties }, tokenName(text));
 
-/** Tokens one by one. */
+/** Make an element for each token. */
 export const wordsOf = (texts) => texts.map((text) => words(text));
 
-/** A token inside a sentence, set apart from the words around it. */
+/** Make an element for a token that stands inside a sentence, so that it looks different from the words around it. */
 export const chip = (text) => words(text, { class: "chip" });
 
-/** Captions have letters above and below the line, which the table of tensors writes as <sup> and <sub>: as nodes;
- *  nothing else in them becomes an element. */
+/** Return a caption as a list of nodes. The table of tensors writes superscripts and subscripts as <sup> and <sub>;
+ *  no other markup becomes an element. */
 export const withScripts = (text) =>
   text
     .split(/(<su[bp]>.*?<\/su[bp]>)/)
@@ -79,17 +79,17 @@ export const withScripts = (text) =>
       return tag ? element(tag, inside) : part;
     });
 
-/** The same words without markup, to be read aloud or copied. */
+/** Return a caption without markup, to be read aloud or copied. */
 export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").replace(/<\/?su[bp]>/g, "");
 
-/** The two keys of the keyboard that go back and forward. */
+/** Show the two keys of the keyboard that go back and forward. */
 export const keysOf = (before, next) => [element("kbd", before), " ", element("kbd", next)];
 
-/** A share of 1 as a bar; its number is shown beside it. */
+/** Show a share, from 0 to 1, as a bar. Its number must be shown beside it, for screen readers skip the bar. */
 export const shareBar = (share) =>
   element("span.share-bar", { "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 
-/** Draw in a place, and give the focus back to the element with the same data-key. */
+/** Redraw a place with `draw`, then give the focus back to the element with the same data-key. */
 export const keepFocus = (place, draw) => {
   const key = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   draw();
@@ -103,10 +103,10 @@ export const redraw = (place, ...children) => keepFocus(place, () => place.repla
 export const keyed = (place, name, value) =>
   [...place.querySelectorAll(`[data-${name}]`)].find((each) => each.dataset[name] === value);
 
-const newest = new WeakMap(); // a place -> the promise of what it is to hold
+const newest = new WeakMap(); // a place -> the promise of its newest children
 
-/** Fill a place when its children are made; of several that are waited for, with the last asked for. Null hides the
- *  place. Returns whether it was filled. */
+/** Fill a place when the promise of its children is fulfilled; a later call replaces an earlier one that still waits.
+ *  Null as children hides the place. Return whether this call filled it. */
 export const fill = async (place, making) => {
   newest.set(place, making);
   const children = await making;
@@ -116,11 +116,11 @@ export const fill = async (place, making) => {
   return true;
 };
 
-export const isNarrow = matchMedia("(max-width: 40rem)"); // as the style has it
+export const isNarrow = matchMedia("(max-width: 40rem)"); // the same width as in the CSS files
 
 export const found = (id) => document.getElementById(id);
 
-/** Put a text into the live region, which screen readers read aloud; a repeated text is read again. */
+/** Put a text into the live region, so that screen readers read it aloud; a repeated text is read again. */
 export const say = (text) => {
   const place = found("said");
   if (place) place.textContent = place.textContent === text ? `${text}\u00a0` : text;

@@ -1,4 +1,4 @@
-// Matrices of doubles, a row for each position, and what the model does with them.
+// Matrices of doubles, with one row for each position, and the operations that the model needs.
 
 export class Matrix {
   constructor(rows, columns, data = new Float64Array(rows * columns)) {
@@ -17,7 +17,7 @@ export class Matrix {
     return this.data.subarray(row * this.columns, (row + 1) * this.columns);
   }
 
-  /** Apply f to each number, its row and its column. */
+  /** Apply f(number, row, column) to each number. */
   map(f) {
     const made = new Matrix(this.rows, this.columns);
     for (let place = 0, row = 0; row < this.rows; row++) {
@@ -31,12 +31,12 @@ export class Matrix {
     return this.map((x, row, column) => x + other.at(row, column));
   }
 
-  /** A · B: each number is the sum of a row of A times a column of B. */
+  /** Return A · B: each number is the dot product of a row of A and a column of B. */
   times(other) {
     return this.timesTransposed(other.transposed());
   }
 
-  /** A · Bᵀ: each number is the sum of a row of A times a row of B. */
+  /** Return A · Bᵀ: each number is the dot product of a row of A and a row of B. */
   timesTransposed(other) {
     const made = new Matrix(this.rows, other.rows);
     for (let place = 0, row = 0; row < this.rows; row++) {

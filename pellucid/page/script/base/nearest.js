@@ -1,6 +1,6 @@
 // Find the known words that are most similar to a word.
 
-/** At most `count` known words with a similarity of at least `cutoff`, from 0 to 1, most similar first. */
+/** Return the `count` most similar known words, most similar first. Similarity, from 0 to 1, is at least `cutoff`. */
 export const closeMatches = (word, known, count, cutoff) =>
   [...new Set(known)]
     .map((each) => [likeness(each, word), each])
@@ -9,7 +9,7 @@ export const closeMatches = (word, known, count, cutoff) =>
     .slice(0, count)
     .map(([, each]) => each);
 
-/** The share of letters that two words have in common, in any order; an equal beginning breaks ties. */
+/** Return the share of letters that two words have in common, in any order; an equal beginning breaks ties. */
 const likeness = (one, other) => {
   const left = [...other];
   let [shared, alike] = [0, 0];

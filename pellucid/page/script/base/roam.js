@@ -1,6 +1,6 @@
-// Groups of buttons that are one stop of the Tab key: arrow keys go to the nearest button in their direction.
+// Groups of buttons that the Tab key reaches as one; inside a group, arrow keys move the focus.
 
-/** Make a group of buttons one stop of the Tab key; arrow keys move to the nearest button in their direction. */
+/** Let the Tab key stop only once at a group of buttons; arrow keys go to the nearest button in their direction. */
 export const roam = (place) => {
   const buttons = () =>
     [...place.querySelectorAll("button:not([disabled])")].filter((button) => button.offsetParent !== null);
@@ -25,15 +25,15 @@ export const roam = (place) => {
   });
 };
 
-const roamed = new WeakSet(); // places that listen already: what stands in them may be drawn again
+const roamed = new WeakSet(); // places that already have listeners: their buttons may be drawn again
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The nearest button in a direction; a button off to the side counts as further away. */
+/** Return the nearest button in a direction; a button that is off to the side counts as further away. */
 const nearestButton = (from, buttons, [right, down]) => {
   const start = from.getBoundingClientRect();
   const farness = (button) => {
-    const box = (button.closest("[data-whole]") ?? button).getBoundingClientRect(); // it stands for the place around it
-    const x = box.left + box.right - start.left - start.right; // twice the way from middle to middle
+    const box = (button.closest("[data-whole]") ?? button).getBoundingClientRect(); // the element that it represents
+    const x = box.left + box.right - start.left - start.right; // twice the distance between the centres
     const y = box.top + box.bottom - start.top - start.bottom;
     const gaps = right
       ? [box.top - start.bottom, start.top - box.bottom]

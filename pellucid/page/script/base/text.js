@@ -1,17 +1,17 @@
 // Text that is safe to show, and values that are computed once.
 
-/** Replace control characters and lone surrogates, which cannot be seen, with �. */
+/** Replace invisible characters (control characters and lone surrogates) with �. */
 export const visibleText = (text) => String(text).replace(/\p{Cc}|\p{Cs}/gu, "�");
 
-/** The value of a key in a map; made and stored first if it is missing. */
+/** Return the value of a key in a map; if it is missing, make and store it first. */
 export const madeOnce = (map, key, make) => {
   if (!map.has(key)) map.set(key, make());
   return map.get(key);
 };
 
-const keptOf = new WeakMap(); // an object -> what was made of it, by keys
+const keptOf = new WeakMap(); // an object -> a map of the values computed from it
 
-/** What is made once of an object, by a key; kept as long as the object is. */
+/** Return a value that is computed once for an object and a key, and kept as long as the object exists. */
 export const madeOnceOf = (owner, key, make) => {
   const kept = madeOnce(keptOf, owner, () => new Map());
   return madeOnce(kept, key, make);

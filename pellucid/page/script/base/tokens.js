@@ -1,16 +1,16 @@
-// The names of tokens and languages. Special tokens are in capitals, as notes write START.
+// The names of tokens and languages. Special tokens are shown in capitals, such as START.
 
 import { visibleText } from "./text.js";
 
 const MEANINGS = { "<s>": "START", "</s>": "END", "<pad>": "PAD", "<unk>": "UNKNOWN" };
 
-/** A token for people to read; a special token as its meaning. */
+/** Return a token for people to read; for a special token, its meaning. */
 export const tokenName = (text) => meaningOf(text) ?? visibleText(text);
 
-/** The same in plain text: “like”. */
+/** Return a token's name in quotation marks: “like”. */
 export const quoted = (text) => `“${tokenName(text)}”`;
 
-/** The meaning of a special token; undefined for a word. */
+/** Return the meaning of a special token; undefined for a word. */
 export const meaningOf = (text) => {
   const language = /^>>([^<>]+)<<$/.exec(text)?.[1];
   if (language) return `to ${languageName(language)}`;

@@ -1,4 +1,4 @@
-// The operations of an attention for one cell: a product, scale, mask, softmax, the heads side by side.
+// Explain one cell of an attention's tensors: products, scale, mask, softmax, and the concatenated heads.
 
 import { columnOfPanel, numbered, panelOf, rowOfPanel } from "../base/numbers.js";
 import { quoted, tokenName } from "../base/tokens.js";
@@ -9,19 +9,19 @@ import { plainNumber, scaleOf } from "../matrices/scales.js";
 import { productStrips, softmaxStrips } from "./strips.js";
 import { inSum, productTerms, softmaxMaking, sumOfTerms } from "./terms.js";
 
-const BEST_WORDS = 20; // of a vocabulary are shown, in a plate and in a sum over all of it
+const BEST_WORDS = 20; // the number of words that a softmax over the vocabulary lists one by one
 
-/** The number of each operand at the cell's position; for an operand with one column, in the cell's row. */
+/** Return each operand's number at the cell's position; an operand with one column has one number for the row. */
 export const numbersHere = ({ of, row, column }) =>
   of.map(({ panel }) => panel.at(row, Math.min(column, panel.columns - 1)));
 
-/** A cell that cannot be computed again, because the page does not contain this parameter. */
+/** Explain a cell that cannot be computed again, because the page does not contain this parameter. */
 export const notCarried = (name, { before = "", after = "" } = {}) => ({
   missing: true,
   note: `${before}The model has more parameters than a page can carry, so ${name} is not here: this is the number that the pass recorded${after}.`,
 });
 
-/** A cell of x · W + b; if the page has no weights, its shapes and the reason. */
+/** Explain a cell of x · W + b; if the page has no weights, show the shapes and the reason. */
 const linearCell = (cell) => {
   const { run, row, column, tensor, panel, labels, caption, product } = cell;
   if (!product) return sliceOfHead(cell);
@@ -37,11 +37,11 @@ const linearCell = (cell) => {
   const place = columns + column;
   const terms = productTerms(numbered(inputs), rowOfPanel(x.panel, row), weights);
   if (bias) terms.push({ label: "bias", numbers: [null, bias.data[place]], value: bias.data[place] });
-  const read = ["encoder.output", "memory"].includes(x.name) ? "Y" : "X"; // what K and V are made of
+  const read = ["encoder.output", "memory"].includes(x.name) ? "Y" : "X"; // the input of K and V
   const symbol = splitName(x.name).last === "concatenated" ? x.caption.symbol : read;
   const left = { symbol, role: x.caption.role, label: labels.rows[row], scale: x.scale };
   const right = { symbol: "W", role: caption.role, label: `column ${column}`, scale: scaleOf("numbers", weight) };
-  // The state_dict stores a matrix as out × in: a column on paper is a row there.
+  // The state_dict stores a matrix as out × in: a column of W in the paper is a row there.
   const stored = run.isWorked ? `column ${place} of ${weightName}` : `row ${place} of ${weightName}, stored out × in`;
   return {
     equation: caption.equation.replace("Y", read).replace(bias ? "" : / \+ b<su[bp]>.<\/su[bp]>/, ""),
@@ -53,7 +53,7 @@ const linearCell = (cell) => {
   };
 };
 
-/** Without a W (a worked example may leave it out), a head takes its slice of the columns. */
+/** Explain a cell if there is no W (a worked example may omit it): a head takes its slice of the columns. */
 const sliceOfHead = ({ name, head, row, column, panel, of }) => {
   const [x] = of;
   const from = head * panel.columns + column;
@@ -66,7 +66,7 @@ const sliceOfHead = ({ name, head, row, column, panel, of }) => {
   };
 };
 
-/** A product of two matrices: a score is a query times a key, a context the values' column times the row of weights. */
+/** Explain a cell of a matrix product: a score (query times key), or a context (row of weights times column of V). */
 const productCell = (cell) => {
   const { run, row, column, labels, caption, of } = cell;
   if (isSilenced(cell)) return silentCell("contexts");
@@ -106,7 +106,7 @@ const scaleCell = (cell) => {
   };
 };
 
-/** The number that divides the scores, and how to write it. */
+/** Return the number that divides the scores, and the text that shows it. */
 export const divisorOfRun = ({ config, switches }, path) => {
   if (config.divisor) return { divisor: config.divisor, words: plainNumber(config.divisor) }; // a worked example's
   if (switches?.scale === false && isMeant(switches, path)) return { divisor: 1, words: "1" };
@@ -129,7 +129,7 @@ const maskCell = ({ path, panel, row, column, labels }) => {
   return { total: value, note: value === 0 ? allowed : forbidden };
 };
 
-/** A share of a row of scores, or of the vocabulary's logits. */
+/** Explain a cell of a softmax: over a row of scores, or over the logits of the vocabulary. */
 const softmaxCell = (cell) => {
   const { row, column, labels, tensor } = cell;
   const [x] = cell.of;
@@ -145,7 +145,7 @@ const softmaxCell = (cell) => {
   return { ...making, strips: softmaxStrips(making.terms, scores, column) };
 };
 
-/** For a large vocabulary, the page has the best words, and the logarithm of the sum over all words. */
+/** Explain a probability of a large vocabulary: the page has its best words and the log of the sum over all words. */
 const keptShareCell = (cell) => {
   const { row, column, labels } = cell;
   const { kept } = cell.tensor;
@@ -170,7 +170,7 @@ const silentCell = (what) => ({
   note: `This head is silenced: its ${what} are set to 0.`,
 });
 
-/** The concatenated heads: a column belongs to one head. */
+/** Explain a cell of the concatenated heads: each column comes from one head. */
 const concatenateCell = ({ of: [context], row, column }) => {
   const width = context.panel.columns;
   const [head, dimension] = [Math.floor(column / width), column % width];

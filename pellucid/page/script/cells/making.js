@@ -1,9 +1,9 @@
-// How one cell was made: of every tensor of the trace, multiplied out, added up, normalised.
+// Explain how one cell of a tensor was computed, with all its numbers.
 //
-// A making is {equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with
-// this cell's numbers; `terms` are what is added up, {label, numbers, value}, under `headings`; `strips` are the rows and
-// columns that it was made from, as strips.js draws them.
-// All is computed again in double precision from the numbers that the pass recorded.
+// A making is {equation, written, headings, terms, strips, total, recorded, note}: `written` is the equation with this
+// cell's numbers; `terms` are the terms of its sum, {label, numbers, value}, with the column headings `headings`;
+// `strips` are the rows and columns that the cell was computed from, as strips.js draws them. `total` is computed again
+// in double precision from the recorded inputs; `recorded` is the number of the pass.
 
 import { apart, axesOfMatrix, fourDecimals, panelOf } from "../base/numbers.js";
 import { madeOf, productBehind } from "../runs/lineage.js";
@@ -13,7 +13,7 @@ import { scaleOfTensor } from "../matrices/scales.js";
 import { OPERATIONS } from "./operations.js";
 import { sumInWords } from "./terms.js";
 
-/** How the cell at this row and column of a tensor (for several heads, of one head) was computed. */
+/** Return the making of the cell at this row and column of a tensor (and of this head, if there are several). */
 export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const cell = await cellOfTensor(run, { name, head, row, column });
   const recorded = cell.panel.at(row, column);
@@ -21,7 +21,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const { equation, reading, by } = cell.caption;
   const given = { equation: "given", note: "This matrix is what the example starts from." };
   const made = origin === "given" ? given : OPERATIONS[by](cell);
-  // A result of unknown numbers is not shown as if they were known.
+  // If any of its numbers is unknown, the cell has no explanation.
   const isUnknown = [recorded, made.total, ...(made.terms ?? []).map(({ value }) => value)].some(Number.isNaN);
   const known = isUnknown ? { missing: true, note: "What it is made of is not known." } : made;
   const making = { equation, note: reading, strips: [], terms: [], headings: [], total: recorded, ...known };
@@ -29,13 +29,13 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   return {
     ...making,
     recorded,
-    said: ["computed", "given"].includes(origin) ? origin : "recorded", // what is derived has the same bits
+    said: ["computed", "given"].includes(origin) ? origin : "recorded", // derived tensors have the recorded bits
     difference: apart(total, recorded),
     written: written && `${written} = ${fourDecimals(total)}`,
   };
 };
 
-/** The input of an operation: the cell's position, the words along its axes, and the tensors that it reads. */
+/** Collect the input of an operation: the cell's position, the labels of its axes, and the tensors that it reads. */
 const cellOfTensor = async (run, place) => {
   const { name, head, row } = place;
   const operandOf = async (each) => {
@@ -45,14 +45,14 @@ const cellOfTensor = async (run, place) => {
   };
   const { tensor, panel, caption } = await operandOf(name);
   const labels = labelsOfTensor(run, name, tensor);
-  if (tensor.kept) labels.columns = tensor.kept.tokens[row]; // of a big vocabulary each row has its own best words
+  if (tensor.kept) labels.columns = tensor.kept.tokens[row]; // with a large vocabulary, each row has its own best words
   const { of, parameters } = madeOf(run, name);
   const product = caption.by === "linear" ? await productBehind(run, name, head) : null;
   const cell = { ...place, ...splitName(name), run, tensor, panel, caption, labels, parameters, product };
   return { ...cell, of: await Promise.all(of.map(operandOf)) };
 };
 
-/** The labels of a tensor's two axes: {rows, columns}. */
+/** Return the labels of a tensor's two axes: {rows, columns}. */
 export const labelsOfTensor = (run, name, tensor) => {
   const [first, second] = axesOfMatrix(tensor.axes);
   return { rows: run.labels(name, first), columns: second ? run.labels(name, second) : [""] };

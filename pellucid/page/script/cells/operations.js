@@ -1,5 +1,5 @@
-// The operations of the table of tensors (pellucid/reading/tensors.toml), each for one cell: of what it reads to how
-// the cell is made. making.js says what a cell is, and what comes of it.
+// For each operation of the table of tensors (pellucid/reading/tensors.toml), a function that explains one cell. Its
+// argument is a cell as `cellOfTensor` in making.js returns it; its result is a part of a making.
 
 import { fourDecimals, rowOfPanel, sumOf } from "../base/numbers.js";
 import { quoted } from "../base/tokens.js";
@@ -9,7 +9,7 @@ import { inSum, sumOfTerms } from "./terms.js";
 
 export const ACTIVATION_WORDS = { relu: "max(0, x)", gelu: "x · Φ(x)", silu: "x ÷ (1 + exp(−x))" };
 
-/** A sum of two tensors: scores and mask, stream and sublayer, words and positions. */
+/** Explain a sum of two tensors: scores and mask, stream and sublayer, or words and positions. */
 const plusCell = (cell) => {
   const { run, panel, row, column, of, last } = cell;
   const [one, other] = numbersHere(cell);
@@ -30,7 +30,7 @@ const plusCell = (cell) => {
 
 const sameCell = (cell) => ({ equation: "passed on as it is", total: numbersHere(cell)[0], written: cell.of[0].name });
 
-/** A mean over a position's vector: of its numbers, or of their squared distances from their mean. */
+/** Explain a mean or a variance of a position's vector. */
 const meanCell = ({ of: [x], row, caption }) => {
   const { symbol, reading, by } = caption;
   const numbers = rowOfPanel(x.panel, row);
@@ -95,7 +95,7 @@ const lookupCell = (cell) => {
   };
 };
 
-/** The ids that a stack read; undefined if the page does not have them. */
+/** Return the ids that a stack read; undefined if the page does not have them. */
 export const idsOfStack = (run, stack) => (stack === "encoder" ? run.sourceIds : run.targetIds);
 
 const sinusoidsCell = ({ row, column, panel }) => {

@@ -1,13 +1,13 @@
-// What a cell was made from, drawn again above its sum: the row and the column as strips of colour, each number above
-// the one it meets. A strip: {symbol, label, role, numbers, scale, sign before it}.
+// Above a cell's sum, draw the row and the column that the cell was computed from as coloured strips, with each number
+// above the number that it is multiplied by. A strip is {symbol, label, role, numbers, scale, sign (before the strip)}.
 
 import { element, withScripts, words, wordsOf } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { depthOf, scaleOf, shadeOf } from "../matrices/scales.js";
 
-/** The row and the column of a sum of products, and the products one by one. */
+/** Return the strips of a sum of products: the row, the column, and their products. */
 export const productStrips = (terms, left, right, role) => {
-  const products = terms.filter(({ numbers }) => numbers[0] !== null); // not the bias
+  const products = terms.filter(({ numbers }) => numbers[0] !== null); // without the bias
   const values = products.map(({ value }) => value);
   return [
     { ...left, numbers: products.map(({ numbers }) => numbers[0]) },
@@ -16,7 +16,7 @@ export const productStrips = (terms, left, right, role) => {
   ];
 };
 
-/** A row of scores, its exponentials, and the resulting weights; one of the weights is the chosen cell. */
+/** Return the strips of a softmax: a row of scores, their exponentials, and the weights, one of which is chosen. */
 export const softmaxStrips = (terms, scores, chosen) => {
   const strip = (label, numbers) => ({ sign: "→", label, role: "w", numbers, scale: scaleOf("weights") });
   const [powers, shares] = [terms.map(({ value }) => value), terms.map(({ after }) => after)];
@@ -27,7 +27,7 @@ export const softmaxStrips = (terms, scores, chosen) => {
   ];
 };
 
-/** The strips of a making; null if there are none, or if one of their numbers is unknown. */
+/** Make an element with the strips of a making; null if it has none, or if a number is unknown. */
 export const stripsOfMaking = ({ strips, missing }) => {
   if (!strips.length || missing) return null;
   const { labels = [] } = strips[0];

@@ -1,9 +1,9 @@
-// The terms that a cell is the sum of: products one by one, or the exponentials of a softmax, step by step.
+// The terms of a cell's sum: products, or the exponentials of a softmax.
 
 import { fourDecimals } from "../base/numbers.js";
 import { softmaxOf } from "../model/model.js";
 
-/** The products of two rows of numbers, one by one. */
+/** Return the products of two lists of numbers as terms. */
 export const productTerms = (labels, left, right) =>
   left.map((number, place) => ({
     label: labels[place],
@@ -14,7 +14,7 @@ export const productTerms = (labels, left, right) =>
 export const sumOfTerms = (terms) => terms.reduce((sum, term) => sum + term.value, 0);
 export const inSum = (number) => fourDecimals(number).replace(/^[-−].*/, "($&)");
 
-/** "0.2000·0.1000 + 0.4000·0.2000 + …": the sum as text; the middle of a long sum is left out. */
+/** Write a sum: "0.2000·0.1000 + 0.4000·0.2000 + …". The middle of a long sum is omitted. */
 export const sumInWords = (terms, headings) => {
   const written = terms.map(({ numbers, value }) => {
     const factors = numbers.filter((number) => number !== null);
@@ -23,12 +23,13 @@ export const sumInWords = (terms, headings) => {
   return (written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written).join(" + ");
 };
 
-/** How one share of a softmax was computed. With `best`, the terms are that many words, the chosen one, and the rest. */
+/** Return the making of one weight of a softmax. With `best`, only so many of the largest terms (and the chosen term)
+ *  are listed, and the others are added up. */
 export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
   const { most, sum, powers, shares } = softmaxOf(numbers);
   const terms = numbers.map((x, place) => ({
     label: labels[place],
-    numbers: [x, most === -Infinity ? -Infinity : x - most], // in a row of −∞ alone
+    numbers: [x, most === -Infinity ? -Infinity : x - most], // if all numbers of the row are −∞
     value: powers[place],
     after: shares[place],
     chosen: place === chosen,
@@ -47,7 +48,7 @@ export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity
 
 const bestTerms = (all, sum, best) => {
   if (all.length <= best) return all;
-  const sorted = [...all].sort((one, other) => other.numbers[0] - one.numbers[0]); // stable: of equals, the lower id
+  const sorted = [...all].sort((one, other) => other.numbers[0] - one.numbers[0]); // equal ones keep their order
   const shown = sorted.filter((term, rank) => rank < best || term.chosen);
   const rest = sum - sumOfTerms(shown);
   const label = `${all.length - shown.length} other words`;

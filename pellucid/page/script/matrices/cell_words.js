@@ -1,9 +1,9 @@
-// A cell in words: its position and its number, to be read or heard.
+// Describe a cell in words: its position and its number.
 
 import { chip, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 
-/** A cell's position in words, with its tokens set apart: “gustan” asks, “like” is attended to. */
+/** Describe a cell's position, with elements for its tokens: “gustan” asks, “like” is attended to. */
 export const cellPlace = (matrix, row, column) => {
   const right = matrix.pick ? matrix.pick(row, column).label : matrix.columns[column];
   const left = [matrix.rowWord, matrix.rowWord ? " " : "", chip(matrix.rows[row])];
@@ -12,7 +12,7 @@ export const cellPlace = (matrix, row, column) => {
   return [...left, ...(matrix.columnWord ? [`, ${matrix.columnWord} `, words(right)] : [", ", chip(right)])];
 };
 
-/** The position and the number in plain text, to be read aloud. */
+/** Describe a cell's position and number in plain text, for screen readers. */
 export const cellInWords = (matrix, row, column) => {
   const place = cellPlace(matrix, row, column).map((part) => part.textContent ?? part);
   const number = ` ${fourDecimals(matrix.panel.at(row, column))}`;

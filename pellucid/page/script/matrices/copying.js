@@ -1,9 +1,9 @@
-// The twin of a matrix: a plain table with all digits, to be selected and copied, or printed.
+// The twin of a matrix: a plain table with all digits, which readers can copy or print.
 
 import { element, rowHead, tableOf, words, wordsOf } from "../base/elements.js";
 import { allDigits } from "../base/numbers.js";
 
-/** A folded table, which is filled when it is opened. */
+/** Make a folded table. It is filled when the reader opens it. */
 export const twinOfMatrix = (title, spec) => {
   const fold = element("details.twin", element("summary", "As a plain table, all digits"));
   fold.fill = () => fold.children[1] ?? fold.append(element("div.table-scroll", twinTable(title, spec)));
@@ -23,7 +23,7 @@ const twinTable = (title, { panel, rows, columns, pick }) =>
     ]),
   });
 
-/** In print, the table is shown with all its digits; afterwards, tables that were folded are folded again. */
+/** Open folded tables before the page is printed, and fold them again afterwards. */
 addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details:is(.names, .twin):not([open])")) {
     fold.fill?.();

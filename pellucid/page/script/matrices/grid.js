@@ -1,16 +1,16 @@
-// One matrix as a grid: for eyes, for the keyboard and for a screen reader.
+// Show one matrix as a grid that works with a mouse, a keyboard and a screen reader.
 //
-// Arrows move, Home and End go to the ends of a row (with Ctrl: of the matrix), Page Up and Page Down eight
-// rows, Enter pins a cell and Escape goes up. What a cell holds, the inspector says.
+// Arrow keys move by a cell, Page Up and Page Down by eight rows; Home and End go to the ends of a row (with Ctrl: of
+// the matrix). Enter pins a cell, Escape goes one level up. The inspector explains the chosen cell.
 
 import { element } from "../base/elements.js";
 import { tableOfCells } from "./grid_table.js";
 
 const PAGE_OF_ROWS = 8;
 
-/** A plate's matrix as an element; `size` is {width, height, numbers} of a cell. Its `.choose(row, column, focus)` moves
- *  to a cell, `.chosen()` says which it is, `.outline({row, column})` frames a row, a column or a cell.
- *  onLook(row, column): the pointer or the focus is on a cell; onLeave(): the pointer has left; onPin(row, column). */
+/** Make an element for a plate's matrix; `size` is {width, height, numbers} of a cell. The element has three methods:
+ *  `choose(row, column, focus)`, `chosen()` and `outline({row, column})`, which frames a row, a column or a cell. Event
+ *  handlers: onLook(row, column) for the pointer or the focus on a cell, onLeave(), onPin(row, column). */
 export const grid = (plate) => {
   const { panel, role, onLook, onLeave, onPin } = plate;
   const drawn = tableOfCells({ ...plate, ...plate.size });
@@ -53,7 +53,7 @@ export const grid = (plate) => {
   return whole;
 };
 
-/** Put a frame around a cell, a whole row or a whole column; null takes it away. */
+/** Put a frame around a cell, a whole row or a whole column; null removes the frame. */
 const placeFrame = (whole, frame, drawn, { rows, columns }, area) => {
   frame.hidden = !area || !whole.isConnected;
   if (frame.hidden) return;
@@ -68,7 +68,7 @@ const placeFrame = (whole, frame, drawn, { rows, columns }, area) => {
   });
 };
 
-/** The cell that a key moves to, [row, column]. */
+/** Return the cell that a key moves to, as [row, column]; undefined for other keys. */
 const cellOfKey = ({ key, ctrlKey }, { row, column }, { rows, columns }) =>
   ({
     ArrowLeft: [row, column - 1],

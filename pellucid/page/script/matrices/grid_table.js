@@ -1,4 +1,4 @@
-// A matrix as a table with the roles of a grid: its cells are elements, or, without room for their numbers, one picture.
+// Show a matrix as a table with the ARIA role grid. Its cells are elements or, if numbers do not fit, one picture.
 
 import { element, say, words } from "../base/elements.js";
 import { fourDecimals, rowOfPanel, sumOf, withDecimals } from "../base/numbers.js";
@@ -6,7 +6,7 @@ import { cellInWords } from "./cell_words.js";
 import { picture } from "./painting.js";
 import { depthOf, shadeOf } from "./scales.js";
 
-/** {element, show(row, column, focus), boxOf(row, column), cellAt(event)} for a grid's matrix. */
+/** Make a grid's table. Return {element, show(row, column, focus), boxOf(row, column), cellAt(event)}. */
 export const tableOfCells = (matrix) => {
   const { panel, asks, rowSums, numbers, width, height, areTokensAbove, labels, isShared, isUpright, head } = matrix;
   const cells = numbers ? cellElements(matrix) : paintedCells(matrix);
@@ -54,7 +54,7 @@ export const tableOfCells = (matrix) => {
   return { ...cells, element: table, show };
 };
 
-/** The cells as elements; the Tab key stops at the chosen one. */
+/** Make an element for each cell; the Tab key stops only at the chosen cell. */
 const cellElements = (matrix) => {
   const cells = matrix.rows.map((_, row) => matrix.columns.map((_, column) => cellElement(matrix, row, column)));
   let chosen = null;
@@ -80,7 +80,7 @@ const cellElements = (matrix) => {
   return { inRow: (row) => cells[row], show, boxOf, cellAt };
 };
 
-/** The cells as one picture, in colour only: a move needs no painting, and the chosen cell is read aloud. */
+/** Make one picture of all cells, without numbers. Choosing a cell moves a ring and is read aloud. */
 const paintedCells = (matrix) => {
   const { title, panel, width, height } = matrix;
   const canvas = picture(matrix, { "aria-hidden": "true" });
@@ -119,7 +119,7 @@ const paintedCells = (matrix) => {
   return { inRow: (row) => row === 0 && whole, show, boxOf, cellAt };
 };
 
-/** A row, with its state in time ("new", "cached", …). If rows are low, only some have a label. */
+/** Make a row, with its state at a decoding step ("new", "cached", …). If rows are low, only some have a label. */
 const rowOfCells = (matrix, row, cells) => {
   const told = matrix.rowState[row];
   const every = matrix.numbers ? 1 : labelsEvery(matrix.height, 15, matrix.asks || !matrix.rowWord);
@@ -133,13 +133,13 @@ const rowOfCells = (matrix, row, cells) => {
   ]);
 };
 
-/** The n for which every nth label has room; numbers are shown at every 8th, 16th, … place. */
+/** Return the smallest n such that every nth label has room; for numbers, n is 1 or a multiple of 8. */
 const labelsEvery = (size, room, areTokens) => {
   const every = Math.ceil(room / size);
   return areTokens || every === 1 ? every : Math.ceil(every / 8) * 8;
 };
 
-/** The heading of a row or a column; without a label (as for a mean), an empty cell. */
+/** Make the heading of a row or a column; for an empty label (such as a mean's), an empty cell. */
 const headingOf = (scope, label, told = null) => {
   const role = { col: "columnheader", row: "rowheader" }[scope];
   return label === "" ? element("td", told) : element("th", { scope, role }, words(label), told);

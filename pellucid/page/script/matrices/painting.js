@@ -1,14 +1,14 @@
-// Numbers as a picture: each cell in one hue, more opaque for a larger number.
+// Paint numbers as a picture: all cells have the same hue, and a larger number is more opaque.
 
 import { element } from "../base/elements.js";
 import { depthOf } from "./scales.js";
 
-const painted = new Set(); // canvases, painted again when light turns to dark, and for paper
+const painted = new Set(); // canvases to repaint when the colour scheme changes, and before printing
 
-export const LEAST_WITH_DASH = 7; // pixels: smaller cells have no room for the dash of what is below zero
+export const LEAST_WITH_DASH = 7; // pixels: a smaller cell has no room for the dash of a negative number
 
-/** A canvas with the cells of {panel, width, height, scale, forbidden}: painted when it comes into sight, because its
- *  colours are those of its place. */
+/** Make a canvas with the cells of {panel, width, height, scale, forbidden}. It is painted when it becomes visible,
+ *  because its colours come from the CSS of the element around it. */
 export const picture = (matrix, properties) => {
   const canvas = element("canvas", properties);
   canvas.paint = () => paintCells(canvas, matrix);
@@ -22,7 +22,7 @@ export const picture = (matrix, properties) => {
   return canvas;
 };
 
-/** Vectors as a small strip that the style stretches, a pixel for each number; `says` is what it shows. */
+/** Paint vectors as a small picture with one pixel for each number, which CSS stretches. `says` describes it. */
 export const stripPicture = (panel, most, says) =>
   picture(
     { panel, width: 1, height: 1, scale: { kind: "strip", most } },
@@ -59,11 +59,11 @@ const paintCell = (brush, { panel, width, height, scale, forbidden }, row, colum
   const [x, y] = [column * width, row * height];
   const depth = depthOf(scale, panel.at(row, column));
   if (depth === null || forbidden?.(row, column)) return hatch(brush, x, y, width, height, ink);
-  brush.globalAlpha = Math.abs(depth) || 0; // what is not known is left blank
+  brush.globalAlpha = Math.abs(depth) || 0; // unknown numbers stay blank
   brush.fillStyle = depth < 0 ? below : above;
   brush.fillRect(x, y, width, height);
   if (depth > -0.15 || Math.min(width, height) < LEAST_WITH_DASH) return undefined;
-  brush.globalAlpha = 1; // what is below zero has a dash, so that the sign is not told by colour alone
+  brush.globalAlpha = 1; // negative numbers also have a dash, so that the sign does not depend on colour alone
   brush.fillStyle = paper;
   return brush.fillRect(x + width / 4, y + height / 2 - 0.75, width / 2, 1.5);
 };

@@ -1,18 +1,18 @@
-// How a number becomes a colour. The scales are fixed: weights from 0 to 1, everything else around 0, up to
-// a round number that holds for all heads of a tensor; so the same shade is the same number. There is one ramp, from
-// nothing at 0 to the whole hue at 1, as painting.js paints it and `.shade` of matrices.css has it for elements.
+// Turn numbers into colours. Weights have a scale from 0 to 1; other numbers have a scale around 0, up to a round
+// number that is the same for all heads of a tensor. So the same shade always means the same number. Opacity grows from
+// 0 to 1, both in pictures (painting.js) and in elements (`.shade` in matrices.css).
 
 import { element } from "../base/elements.js";
 import { splitName } from "../runs/parts.js";
 
-/** What a tensor of this name holds: "weights" lie between 0 and 1, a "mask" is 0 or −∞, the rest "numbers". */
+/** Return the kind of a tensor's numbers: "weights" (from 0 to 1), "mask" (0 or −∞) or "numbers". */
 export const kindOfNumbers = (name) => {
   const { last } = splitName(name);
   if (last === "mask") return "mask";
   return last === "weights" || last === "probabilities" ? "weights" : "numbers";
 };
 
-/** The scale for these numbers: {kind, most}; give all tensors that are shown side by side. */
+/** Return the scale for these tensors, {kind, most}. Pass all tensors that are shown side by side. */
 export const scaleOf = (kind, ...tensors) => {
   if (kind !== "numbers") return { kind, most: 1 };
   let most = 0;
@@ -22,7 +22,7 @@ export const scaleOf = (kind, ...tensors) => {
   return { kind, most: roundNumber(most) };
 };
 
-/** The next of 1, 1.5, 2, 3, 5, 7 times a power of ten. */
+/** Round up to 1, 1.5, 2, 3, 5 or 7 times a power of ten. */
 const roundNumber = (value) => {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -30,15 +30,15 @@ const roundNumber = (value) => {
   return digit * power;
 };
 
-/** How deep the colour is, from −1 (the least) over 0 to 1 (the most); null for −∞, NaN for what is not known. In a
- *  strip, which shows where a vector is large, small numbers are lifted by taking the root. */
+/** Return the depth of a number's colour, from −1 (most negative) to 1; null for −∞, NaN for an unknown number. A strip
+ *  shows the square root of the depth, so that small numbers are visible too. */
 export const depthOf = ({ kind, most }, value) => {
   if (Math.abs(value) === Infinity) return null;
   const depth = Math.max(-1, Math.min(1, value / most));
   return kind === "strip" ? Math.sign(depth) * Math.sqrt(Math.abs(depth)) : depth;
 };
 
-/** The shades of a scale between its ends. */
+/** Show some shades of a scale, between its smallest and its largest number. */
 export const shadesOf = (scale) => {
   const { kind, most } = scale;
   if (kind === "mask") return "0: may look";
@@ -47,17 +47,17 @@ export const shadesOf = (scale) => {
   return [plainNumber(parts[0] * most), " ", shades, " ", plainNumber(most)];
 };
 
-/** The attributes that give an element its shade. */
+/** Return the attributes that give an element its shade. */
 export const shadeOf = (depth) => {
   if (depth === null) return { class: "hatched" };
   if (Number.isNaN(depth)) return { class: "unknown" };
   return { class: depth < 0 ? "shade below" : "shade", "--level": Math.abs(depth).toFixed(3) };
 };
 
-/** A round number as people write it: 0.5, 20, 3000. */
+/** Write a round number as people do: 0.5, 20, 3000. */
 export const plainNumber = (value) => String(Number(value.toPrecision(6)));
 
-/** The scale of a tensor's colours. Switches do not change it, so that a shade always means the same number. */
+/** Return the scale of a tensor's colours. Switches do not change it, so that a shade always means the same number. */
 export const scaleOfTensor = async (run, name, tensor, other) => {
   const before = await run.unswitched?.get(name);
   const shown = before ? [before] : [tensor, other].filter(Boolean);

@@ -1,13 +1,13 @@
-// What decoding remembers, as in pellucid/cache.py: nothing before the first step, so nothing in training.
+// The past of a decoding: the keys and values of earlier tokens, as in pellucid/cache.py. In training it is empty.
 
-/** Who may look at whom. allowed: true where a key is a real token (null: all are). firstQuery: the position of the
- *  first query if the mask is causal, else null: a query may look at keys up to and including its own position. */
+/** Which query may attend to which key. allowed: for each key, whether it is a real token (null: all are). firstQuery:
+ *  if the mask is causal (a query attends to positions up to its own), the first query's position; otherwise null. */
 export class Mask {
   constructor(allowed = null, firstQuery = null) {
     Object.assign(this, { allowed, firstQuery });
   }
 
-  /** The number to add to a score: 0 where the query may look, −∞ where not. */
+  /** Return the number to add to a score: 0 if the query may attend to the key, otherwise −∞. */
   added(query, key) {
     const isReal = this.allowed === null || this.allowed[key];
     const isPast = this.firstQuery === null || key <= this.firstQuery + query;
@@ -15,18 +15,18 @@ export class Mask {
   }
 }
 
-/** The past: each step of decoding appends its keys and values, layer by layer; in training it is empty. */
+/** The keys and values of all earlier tokens, for each layer. Each decoding step appends its own. */
 export class GrowingPast {
   constructor(pairs = []) {
     this.pairs = pairs;
   }
 
-  /** The position of the next token. */
+  /** Return the position of the next token. */
   get position() {
     return this.pairs.length ? this.pairs[0].keys[0].rows : 0;
   }
 
-  /** Remember a layer's new keys and values; returns all of them, the past's first. */
+  /** Append a layer's new keys and values; return all of its keys and values, oldest first. */
   extend(layer, { keys, values }) {
     const before = this.pairs[layer];
     const join = (past, made) => (before ? made.map((head, h) => past[h].above(head)) : made);
@@ -34,12 +34,12 @@ export class GrowingPast {
     return this.pairs[layer];
   }
 
-  /** Causal from the next position. */
+  /** Return the causal mask for queries from the next position on. */
   mask() {
     return new Mask(null, this.position);
   }
 
-  /** A copy of this past, for beam search when a hypothesis continues in two ways. */
+  /** Copy this past: beam search needs a copy for each continuation of a hypothesis. */
   copy() {
     return new GrowingPast([...this.pairs]);
   }

@@ -1,7 +1,6 @@
-// The Transformer in the paper's order, with its symbols (Vaswani et al. 2017, Attention Is All You Need): the
-// forward pass of pellucid/model.py again, with its names, for one sentence. A matrix has a row for each
-// position. What Python keeps in one tensor for all heads (H in its axes) is a list of matrices here, one for
-// each head.
+// The Transformer in the order of the paper and with its symbols (Vaswani et al. 2017, Attention Is All You Need).
+// It is the forward pass of pellucid/model.py, with the same names, for one sentence. A matrix has a row for each
+// position. A tensor that has the axis H (heads) in Python is a list of matrices here, one for each head.
 
 import { Matrix } from "../base/matrix.js";
 import { sumOf } from "../base/numbers.js";
@@ -9,15 +8,15 @@ import { GrowingPast, Mask } from "./cache.js";
 
 export class Transformer {
   /**
-   * config: the fields of ModelConfig. parameters: a map of the model's state_dict, weights (out, in).
-   * see(path, name, axes, value): told of every tensor where it is computed; what it returns is used from there
-   * on.
+   * config: the fields of ModelConfig. parameters: a map like the model's state_dict; weights have the axes
+   * (out, in). see(path, name, axes, value) is called with every tensor as soon as it is computed; the model
+   * continues with the value that `see` returns.
    */
   constructor(config, parameters, see = (path, name, axes, value) => value) {
     Object.assign(this, { config, parameters, see });
   }
 
-  /** Source ids and target ids in, the logits of each next token out: teacher forcing, all at once. */
+  /** Return the logits of the next token at every target position, in one pass (teacher forcing). */
   forward(source, sourceMask, target) {
     const memory = this.remember(this.encode(source, sourceMask), sourceMask);
     return this.decode(target, memory, new GrowingPast());
@@ -25,7 +24,7 @@ export class Transformer {
 
   // The stacks (section 3.1)
 
-  /** Map ids to the output of the encoder's stack. sourceMask: true at real tokens. */
+  /** Return the output of the encoder for these ids. sourceMask: true at real tokens. */
   encode(ids, sourceMask) {
     const mask = new Mask(sourceMask);
     let x = this.embed("encoder", ids, 0);
@@ -35,14 +34,14 @@ export class Transformer {
     return this.see("encoder", "output", "BLD", this.normFirst ? this.norm("encoder.norm", x) : x);
   }
 
-  /** Each decoder layer's keys and values of the source: computed once, used at every step. */
+  /** Return the source's keys and values for each decoder layer; they are computed once and used at every step. */
   remember(encoded, sourceMask) {
     const layers = [...Array(this.config.decoder_layers).keys()];
     const pairs = layers.map((layer) => this.keysAndValues(`decoder.layers.${layer}.cross_attention`, encoded));
     return { pairs, mask: new Mask(sourceMask) };
   }
 
-  /** The logits after each of the next ids, given the memory and the past. */
+  /** Return the logits that follow each of these ids, given the memory and the past. */
   decode(ids, memory, past) {
     const mask = past.mask();
     let x = this.embed("decoder", ids, past.position);
@@ -53,7 +52,7 @@ export class Transformer {
     return this.logits(output);
   }
 
-  /** The linear layer before the softmax; tied, it is the embedding matrix (section 3.4). */
+  /** Apply the linear layer before the softmax. In a tied model, its weight is the embedding matrix (section 3.4). */
   logits(output) {
     const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
     const weight = matrices.find((name) => this.has(name));
@@ -62,7 +61,7 @@ export class Transformer {
     return logits;
   }
 
-  /** Self-attention and feed-forward, each with Add & Norm. */
+  /** Apply self-attention and the feed-forward network, each with Add & Norm. */
   encoderLayer(path, x, mask) {
     const lookAround = (y) => {
       const attention = `${path}.self_attention`;
@@ -72,7 +71,7 @@ export class Transformer {
     return this.residual(`${path}.residual_2`, x, (y) => this.feedForward(`${path}.feed_forward`, y));
   }
 
-  /** Masked self-attention, cross-attention and feed-forward, each with Add & Norm. */
+  /** Apply masked self-attention, cross-attention and the feed-forward network, each with Add & Norm. */
   decoderLayer(layer, x, mask, memory, past) {
     const path = `decoder.layers.${layer}`;
     const lookBack = (y) => {
@@ -87,7 +86,7 @@ export class Transformer {
 
   // Attention: MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2)
 
-  /** The keys and values of the positions to attend to, for each head. */
+  /** Return the keys and values of the positions in y, for each head. */
   keysAndValues(path, y) {
     return { keys: this.split(this.project(`${path}.key`, y)), values: this.split(this.project(`${path}.value`, y)) };
   }
@@ -102,12 +101,12 @@ export class Transformer {
     return this.see(path, "output", "BLD", this.project(`${path}.output`, concatenated));
   }
 
-  /** Split the columns into one slice for each head. */
+  /** Split the columns into one matrix for each head. */
   split(x) {
     return x.split(this.config.heads);
   }
 
-  /** Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1), for each head. */
+  /** Compute Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V (equation 1) for each head. */
   attend(path, queries, keys, values, mask, scale = 1 / Math.sqrt(queries[0].columns)) {
     const see = (name, axes, heads) => this.see(path, name, axes, heads);
     const products = queries.map((head, h) => head.timesTransposed(keys[h]));
@@ -125,21 +124,21 @@ export class Transformer {
 
   // The other parts of a layer
 
-  /** FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), or another activation than max(0, ·). */
+  /** Compute FFN(x) = max(0, x W_1 + b_1) W_2 + b_2 (equation 2), where max(0, ·) can be another activation. */
   feedForward(path, x) {
     const hidden = this.see(path, "hidden", "BLF", this.project(`${path}.inner`, x));
     const activated = this.see(path, "activated", "BLF", hidden.map(ACTIVATIONS[this.config.activation]));
     return this.see(path, "output", "BLD", this.project(`${path}.outer`, activated));
   }
 
-  /** Add & Norm: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) when the norm comes first. */
+  /** Add & Norm: compute LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x)) if the norm comes first. */
   residual(path, x, sublayer) {
     const added = sublayer(this.normFirst ? this.norm(`${path}.norm`, x) : x);
     const total = this.see(path, "sum", "BLD", x.plus(added));
     return this.see(path, "output", "BLD", this.normFirst ? total : this.norm(`${path}.norm`, total));
   }
 
-  /** LayerNorm: each position's vector to mean 0 and variance 1, times a weight plus a bias (Ba et al. 2016). */
+  /** LayerNorm: scale each position's vector to mean 0 and variance 1; apply a weight and a bias (Ba et al. 2016). */
   norm(path, x) {
     const [weight, bias] = ["weight", "bias"].map((name) => this.parameters.get(`${path}.${name}`).data);
     const mean = this.see(path, "mean", "BL", meanOfRows(x));
@@ -152,7 +151,7 @@ export class Transformer {
     return this.see(path, "output", "BLD", output);
   }
 
-  /** Token embeddings times √D (section 3.4) plus positions (section 3.5); the first id stands at `first`. */
+  /** Return token embeddings times √D (section 3.4) plus positions (section 3.5). The first id has position `first`. */
   embed(stack, ids, first) {
     const shared = this.has("embedding.weight");
     const table = this.parameters.get(shared ? "embedding.weight" : `${stack}.embedding.weight`);
@@ -176,12 +175,12 @@ export class Transformer {
     return this.parameters.has(name);
   }
 
-  /** x · Wᵀ + b with the weight and bias at this path. */
+  /** Compute x · Wᵀ + b with the weight and bias at this path. */
   project(path, x) {
     return this.linear(x, `${path}.weight`, `${path}.bias`);
   }
 
-  /** x · Wᵀ + b: row by row, a sum of products for each row of W. A bias that the model lacks is 0. */
+  /** Compute x · Wᵀ + b. If the model has no such bias, b is 0. */
   linear(x, weightName, biasName) {
     const { shape, data } = this.parameters.get(weightName);
     const product = x.timesTransposed(new Matrix(shape[0], shape[1], data));
@@ -198,7 +197,7 @@ export const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** The softmax of numbers, step by step: exp(x − the largest), as a share of their sum. −∞ alone gives zeros. */
+/** Compute a softmax: `powers` are exp(x − the largest), `shares` are powers / their sum. Only −∞ gives zeros. */
 export const softmaxOf = (numbers) => {
   const most = numbers.reduce((largest, x) => Math.max(largest, x), -Infinity);
   const powers = numbers.map((x) => (most === -Infinity ? 0 : Math.exp(x - most)));
@@ -212,16 +211,16 @@ export const softmaxOfRows = (x) => {
   return made;
 };
 
-/** The mean of each row, as one column. */
+/** Return the mean of each row, as one column. */
 const meanOfRows = (x) => new Matrix(x.rows, 1).map((_, row) => sumOf(x.row(row)) / x.columns);
 
-/** PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(…): positions from 0 (section 3.5). */
+/** Return PE(i, 2j) = sin(i / 10000^(2j/D)) or PE(i, 2j+1) = cos(…) for position i, from 0 (section 3.5). */
 export const sinusoid = (position, column, width) => {
   const angle = position / 10000 ** ((column - (column % 2)) / width);
   return column % 2 ? Math.cos(angle) : Math.sin(angle);
 };
 
-/** erf(x) = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …): all terms of one sign, so nothing cancels. */
+/** Return erf(x) = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …). All terms have one sign, so no digits cancel. */
 const errorFunction = (x) => {
   if (Math.abs(x) > 6) return Math.sign(x);
   let [term, sum] = [x, x];

@@ -1,14 +1,13 @@
-// Beam search, as pellucid/search has it: from what the model says of each next token to whole
-// hypotheses. Each step keeps the 2 · beam best continuations; an end token counts only inside the best `beam`; the
-// search is done as soon as `beam` hypotheses have ended, or at the limit. Ties go to the lower hypothesis, then the
-// lower id. Beam 1 is greedy.
+// Beam search, as in pellucid/search. Each step keeps the 2 · beam best continuations; an end token counts only if it
+// is among the best `beam`. The search stops when enough hypotheses have ended, or at the length limit. Of equal
+// continuations, that of the earlier hypothesis wins, then the lower id. Beam 1 is greedy search.
 
 import { GrowingPast } from "./cache.js";
 
 /**
- * The hypotheses for a source, best first: [{ids, logProbabilities, score, finished}]. ids: without the start token,
- * with the end token if it is finished. score: the sum of the log-probabilities / length ** length_penalty. rules: the
- * model's [translation] settings, `limit`, the most tokens, and `forbidden`, ids that are never produced.
+ * Return the hypotheses for a source, best first: [{ids, logProbabilities, score, finished}]. `ids` has no start token,
+ * and an end token if finished. score: the sum of the log-probabilities / length ** length_penalty. rules: the model's
+ * [translation] settings, `limit` (the largest number of tokens) and `forbidden` (ids that are never chosen).
  */
 export const searchBeam = (transformer, sourceIds, rules) => {
   const { beam, length_penalty, limit, early_stopping } = rules;
@@ -42,7 +41,7 @@ export const searchBeam = (transformer, sourceIds, rules) => {
   return collected.slice(0, beam);
 };
 
-/** The log-probabilities of the next token, −∞ where the rules exclude it; a token that they force counts as certain. */
+/** Return log-probabilities of the next token: −∞ for a token that the rules exclude, 0 for one that they force. */
 const allowedNext = (logits, ids, rules, { start_id, end_id }) => {
   const { no_repeat_ngram_size: size, repetition_penalty: penalty } = rules;
   if (rules.forced_end && ids.length + 1 === rules.limit) return logits.map((_, id) => (id === end_id ? 0 : -Infinity));
@@ -57,7 +56,7 @@ const allowedNext = (logits, ids, rules, { start_id, end_id }) => {
   return logP;
 };
 
-/** x − log Σ exp(x). */
+/** Return x − log Σ exp(x). */
 const logSoftmax = (x) => {
   const sum = logSumExp(x);
   if (Number.isNaN(sum)) throw new Error("the model's numbers are NaN or infinite. Use an earlier checkpoint.");
@@ -69,7 +68,7 @@ export const logSumExp = (x) => {
   return largest + Math.log(x.reduce((sum, value) => sum + Math.exp(value - largest), 0));
 };
 
-/** The `count` continuations with the highest sums, best first; the sort keeps equal ones in order. */
+/** Return the `count` continuations with the highest sums, best first; equal ones keep their order. */
 const bestContinuations = (open, count) =>
   open
     .flatMap((parent) => Array.from(parent.logP, (said, id) => ({ parent, id, said, total: parent.total + said })))

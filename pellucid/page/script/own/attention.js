@@ -1,15 +1,15 @@
-// What an attention is worked out from: matrices entered at any stage, as pellucid/worked/attention.py has it. A
-// matrix is a list of Matrix here, one for each head or one alone. A number that is not known is NaN.
+// The input of a worked attention: matrices that the reader gives at any stage, as in pellucid/worked/attention.py.
+// Each is a list of Matrix, one for each head or one for all heads. An unknown number is NaN.
 
 import { Matrix } from "../base/matrix.js";
 import { Mask } from "../model/cache.js";
 import { UsageError } from "./typed_matrix.js";
 
-const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // where an example may start, after Q and K
+const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // an example without Q and K starts with one
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 
-/** {ready: stages that are not computed by `attend`, run(model): computes the others, …}; throws where something does
- *  not fit. */
+/** Prepare an attention: {ready: the stages that are given or projected, run(model): compute the others, …}. Throw an
+ *  error if shapes do not fit. */
 export const givenAttention = (asked) => {
   const { arrays, scale, mask } = asked;
   const entry = ENTRIES.find((name) => name in arrays) ?? null;
@@ -32,20 +32,20 @@ export const givenAttention = (asked) => {
   return { ...given, last: output ? "output" : values ? "concatenated" : "weights", run: runOf(given) };
 };
 
-/** A list with one entry for each head; a single entry is repeated. */
+/** Return a list with one entry for each head; a single entry is repeated. */
 const forEachHead = (array, { heads }) => (array.length === 1 ? Array(heads).fill(array[0]) : array);
 
 const runOf = (given) => (model) => {
   const { heads, rows, columns, divisor, causal, arrays } = given;
   const show = (name, value) => model.see("", name, "", value);
-  const none = (length) => Array(heads).fill(new Matrix(length, 0)); // where no stage is given or projected
+  const none = (length) => Array(heads).fill(new Matrix(length, 0)); // placeholders for stages that are missing
   const projected = [show("queries", none(rows)), show("keys", none(columns)), show("values", none(columns))];
   const context = model.attend("", ...projected, new Mask(null, causal ? 0 : null), 1 / (divisor ?? 1));
   const concatenated = show("concatenated", Matrix.besideEachOther(context));
   if (arrays.w_output) show("output", model.linear(concatenated, "w_output"));
 };
 
-/** The number of heads; all arguments with a matrix for each head must agree. */
+/** Return the number of heads. All arguments that have a matrix for each head must agree. */
 const headsOf = ({ arrays, heads, mask }) => {
   const counts = heads === undefined ? [] : [["heads", heads]];
   for (const [name, array] of Object.entries({ ...arrays, mask })) {
@@ -62,7 +62,7 @@ const headsOf = ({ arrays, heads, mask }) => {
   return counts[0]?.[1] ?? 1;
 };
 
-/** Queries, keys or values for each head: as given, or x · W from the inputs or the memory, or x itself. */
+/** Make ready the queries, keys or values of each head: as given, or x · W of the inputs or the memory, or x itself. */
 const project = (name, { arrays, heads, ready }) => {
   const [source, weight] = [name !== "queries" && arrays.memory ? "memory" : "inputs", WEIGHT_OF[name]];
   let [made, place] = [arrays[name], name];
@@ -78,7 +78,7 @@ const project = (name, { arrays, heads, ready }) => {
   ready[name] = made.length === 1 ? made[0].split(heads) : made;
 };
 
-/** a · b; throws if the shapes cannot be multiplied. */
+/** Return a · b; throw an error if the shapes do not fit. */
 export const product = (result, left, a, right, b, place = right) => {
   if (a.columns === b.rows) return a.times(b);
   const turned = a.columns === b.columns && right.startsWith("w_");
@@ -88,13 +88,13 @@ export const product = (result, left, a, right, b, place = right) => {
   throw new UsageError(`${result}: ${left} · ${right} is ${sizes}: ${why}`, place);
 };
 
-/** Throws if a matrix does not have this size. */
+/** Throw an error if a matrix does not have this size. */
 export const checkSize = (name, { size }, rows, columns) => {
   if (size === `${rows}×${columns}`) return;
   throw new UsageError(`${name} is ${size} and must be ${rows}×${columns}, to fit what it meets.`, name);
 };
 
-/** The number that divides the scores, or null. Without queries there is no d_k. */
+/** Return the number that divides the scores, or null. Without queries there is no d_k. */
 const divisorOf = (scale, { ready, arrays, heads }) => {
   const width = ready.queries?.[0].columns;
   const model = arrays.inputs?.[0].columns ?? width * heads;
@@ -106,7 +106,7 @@ const divisorOf = (scale, { ready, arrays, heads }) => {
   throw new UsageError("scale must be a number above 0: it divides the scores.", "scale");
 };
 
-/** A causal mask, or the reader's own: numbers 0 or below, a matrix for each head or one for all. */
+/** Check the mask: "causal", or the reader's matrices (one for each head or one for all) of numbers that are ≤ 0. */
 const readMask = (mask, given) => {
   const { rows, columns, causal } = given;
   if (causal && rows !== columns) {

@@ -1,9 +1,9 @@
-// The fields of the form for one's own matrices, which stands in the page's HTML. All keep what was typed; those that a
-// way to begin has no use for are hidden.
+// The fields of the form for the reader's own matrices; the form is in the page's HTML. All fields keep their text;
+// fields that the chosen start does not use are hidden.
 
 import { EMPTY_FORM, settingsOfStart, stagesOfStart, startsOfForm } from "./form.js";
 
-/** The texts of the form, by field name. */
+/** Return the texts of the form, by field name. */
 export const textsOf = (fields) => Object.fromEntries(new FormData(fields));
 
 /** Put texts into the form; a field without a text becomes empty. */
@@ -14,7 +14,7 @@ export const fillFields = (fields, form) => {
   showFields(fields);
 };
 
-/** Show the fields that the chosen start uses; each field of a matrix is as high as its text. */
+/** Show the fields that the chosen start uses, each as high as its text needs. */
 export const showFields = (fields) => {
   const { start } = textsOf(fields);
   const claims = stagesOfStart(start).map((name) => `claims.${name}`);

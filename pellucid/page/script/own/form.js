@@ -1,5 +1,5 @@
-// What a form for one's own matrices holds: texts as typed, by the names of their fields, so that nothing is lost,
-// whatever is wrong with them. A field of a claim is "claims.weights"; a text that is missing is empty.
+// A form for the reader's own matrices, as a map from field names to the typed texts: so even wrong input is kept. The
+// field of a claim is called "claims.weights", for example. A missing text is empty.
 
 import { page } from "../base/page.js";
 import { UsageError, typedMatrix } from "./typed_matrix.js";
@@ -8,10 +8,10 @@ import { stageNames } from "./worked.js";
 /** An empty form. */
 export const EMPTY_FORM = { name: "", start: "inputs", masking: "none", scaling: "sqrt_dk", scaled: "false" };
 
-/** The possible starts, each with its fields. Text in other fields is kept, but not used. */
+/** Return the possible starts, each with its fields. Text in other fields is kept, but not used. */
 export const startsOfForm = () => page.header.own.starts;
 
-/** The stages that follow from a start; claims can be made about them. */
+/** Return the stages that follow from a start; claims can be made about them. */
 export const stagesOfStart = (start) => {
   const { parts = [""] } = startsOfForm()[start];
   return stageNames().filter((name) =>
@@ -19,11 +19,11 @@ export const stagesOfStart = (start) => {
   );
 };
 
-/** The settings of a start; if it names none, those of an attention. */
+/** Return the settings of a start; if it names none, the settings of an attention. */
 export const settingsOfStart = (start) =>
   startsOfForm()[start].settings ?? ["mask", "scale", "heads", "tokens", "memory_tokens"];
 
-/** The form as a table, as in an example's file; throws an error with the field's name for text that cannot be read. */
+/** Return the form as a table, as in an example's file. For unreadable text, throw an error with the field's name. */
 export const tableOfForm = (form) => {
   const { fields, needs = [] } = startsOfForm()[form.start];
   const table = {
@@ -53,13 +53,13 @@ const wholeNumber = (form, name) => {
   throw new UsageError(`${name} must be a whole number.`, name);
 };
 
-/** Words separated by tabs if there are any, else by commas or lines, else by spaces. */
+/** Split a text at tabs and lines if it has tabs, otherwise at commas and lines if it has any, otherwise at spaces. */
 const wordsTyped = (form, name) => {
   const text = form[name]?.trim();
   return text ? text.split(/\t/.test(text) ? /\s*[\t\n]\s*/ : /[,\n]/.test(text) ? /\s*[,\n]\s*/ : /\s+/) : null;
 };
 
-// What each setting is in a file.
+// For each setting, a function that returns its value for an example's file.
 const SETTINGS = {
   mask: ({ masking, mask }) => {
     if (masking !== "own") return masking;
@@ -76,11 +76,11 @@ const SETTINGS = {
   memory_tokens: wordsTyped,
 };
 
-/** A form as part of an address, without empty fields. */
+/** Write a form for an address, without empty fields. */
 export const formIntoAddress = (form) =>
   JSON.stringify(Object.fromEntries(Object.entries(form).filter(([, typed]) => typed)));
 
-/** The form in an address, or null. Addresses can come from anywhere, so only texts are accepted. */
+/** Read the form in an address, or return null. Addresses can come from anywhere, so only texts are accepted. */
 export const formFromAddress = (text) => {
   try {
     const texts = Object.entries(JSON.parse(text)).filter(([, value]) => typeof value === "string");

@@ -1,5 +1,5 @@
-// Claims about a worked example, judged cell by cell, as pellucid/worked does it: from the claimed line before, and
-// from the start. A claim holds within half a unit of its last digit as written; −∞ equals only −∞.
+// Judge the claims about a worked example cell by cell, as pellucid/worked does: each line is computed from the claimed
+// line before it, and from the start. A claim is right within half a unit of its last written digit; −∞ is only −∞.
 
 import { axesOfMatrix, fourDecimals } from "../base/numbers.js";
 import { capitalised } from "../base/text.js";
@@ -9,7 +9,7 @@ import { numbersTyped, runStages, stageAxes, stageNames } from "./worked.js";
 
 const FROM_THE_START = "right from the start, though not from the line before";
 
-/** Every claimed cell with its verdict, and every stage, computed from the claimed line before and from the start. */
+/** Return every claimed cell with its verdict, and all stages as computed from the line before and from the start. */
 export const checkClaims = (worked, claimed, decimals = null) => {
   const { given } = worked;
   const names = stageNames().filter((name) => claimed[name]);
@@ -21,7 +21,7 @@ export const checkClaims = (worked, claimed, decimals = null) => {
   return { claims, cells, steps, starts, shown, tokens: given.tokens };
 };
 
-/** {name, numbers: a matrix, or one for each head where the stage has heads; cells: all of them in a row}. */
+/** Read a claim: {name, numbers: one matrix, or one for each head; cells: a list of all cells}. */
 const readClaim = (name, matrix, heads, decimals) => {
   const wanted = stageAxes()[name].includes("H") ? heads : 1;
   const matrices = eachHead(matrix);
@@ -37,7 +37,7 @@ const readClaim = (name, matrix, heads, decimals) => {
   return { name, numbers: numbersTyped(matrix), cells };
 };
 
-/** Give each cell of a claim its verdict, with the computed numbers and, if it is known, the reason. */
+/** Give each cell of a claim its verdict, the computed numbers and, if it is known, the reason. */
 const judgeClaim = (given, claim, used, step, start) => {
   const { numbers, cells } = claim;
   for (const cell of cells) if (Number.isNaN(cell.half)) settleDigits(cell, [step, start], numbers);
@@ -65,7 +65,7 @@ const settleDigits = (cell, computed, numbers) => {
   cell.half = 0.5;
 };
 
-/** All stages, as computed and as later stages use them: claims replace all numbers, or only unknown ones. */
+/** Return all stages, as computed and as later stages use them: with claims for all (`always`) or unknown numbers. */
 const followClaims = (given, claims, always) => {
   const [computed, used] = [{}, {}];
   runStages(given, (name, heads) => {
@@ -88,19 +88,19 @@ const verdictOf = (cell) => {
 
 const holds = ({ number, half }, computed) => isNear(number, computed, half);
 
-/** How many cells, of one stage or of all, have this verdict. */
+/** Count the cells, of one stage or of all, that have this verdict. */
 export const countOf = ({ cells }, verdict, name = null) =>
   cells.filter((cell) => cell.verdict === verdict && (name === null || cell.name === name)).length;
 
 const SIDES = ["row", "column"];
 
-/** The name of a row or a column of a stage: its token if tokens are given, else its number. */
+/** Return the name of a row or a column of a stage: its token if tokens are given, otherwise its number. */
 export const labelOf = (report, name, side, place) => {
   const axis = axesOfMatrix(stageAxes()[name])[SIDES.indexOf(side)];
   return report.tokens[axis]?.[place] ?? String(place);
 };
 
-/** The first stage that goes wrong, with a cell, its numbers and what was done instead; "" if all is right. */
+/** Describe the first wrong stage, with a cell, its numbers and the probable mistake; "" if nothing is wrong. */
 export const firstWrong = (report) => {
   const cell = report.cells.find(({ verdict }) => verdict === "wrong");
   if (!cell) return "";
@@ -118,7 +118,7 @@ export const firstWrong = (report) => {
   return `${stage}. ${capitalised(places.join(", "))} ${claims}.`;
 };
 
-/** 0.2120, −∞, ? for an unknown number; very small and large numbers with three digits. */
+/** Write a number: 0.2120, −∞, or ? if it is unknown; very small and very large numbers have three digits. */
 export const shownNumber = (value) => {
   const isPlain = value === 0 || !Number.isFinite(value) || (Math.abs(value) >= 5e-4 && Math.abs(value) < 1e6);
   return (isPlain ? fourDecimals(value) : String(Number(value.toPrecision(3)))).replaceAll("-", "−");

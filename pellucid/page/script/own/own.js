@@ -1,4 +1,4 @@
-// The reader's own matrices: a form with immediate results. Nothing that was typed is lost, whatever is wrong.
+// The form for the reader's own matrices shows results while the reader types. Wrong text is kept too.
 
 import { redraw } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -9,10 +9,10 @@ import { drawOwnResults, verdictClass, verdictSentence, verdictSign } from "./re
 import { UsageError } from "./typed_matrix.js";
 import { workedExample } from "./worked.js";
 
-const TYPING_PAUSE = 200; // milliseconds after the last letter until all is computed again
+const TYPING_PAUSE = 200; // milliseconds between the last letter and the computation
 
-/** Makes the form work that stands in a place, once; it begins with an example, or with the form that an address has
- *  `carried`. `remember(letters)` keeps a changed form in the address. */
+/** Start the form in a place, once, with the form from the address (`carried`) or with an example. `remember(text)`
+ *  writes a changed form into the address. */
 export const startOwnForm = (place, { carried = "", remember }) => {
   if (place.classList.contains("alive")) return undefined;
   place.classList.add("alive");
@@ -27,21 +27,21 @@ export const startOwnForm = (place, { carried = "", remember }) => {
   return putForm(own, formFromAddress(carried) ?? exampleOf({ name: first }).form);
 };
 
-/** Update after a change in the form. A start without the matrices that it needs gets those of an example. */
+/** Update after a change in the form. If a start needs matrices that are missing, an example's matrices are used. */
 const changed = (own, { name, value }) => {
   const form = textsOf(own.fields);
   const lacks = name === "start" && startsOfForm()[value].needs?.some((each) => !form[each].trim());
   const meant = lacks ? page.header.own.examples.find((each) => each.form.start === value) : null;
   const example = name === "name" ? own.exampleOf(form) : meant;
   if (example) return replaceForm(own, example.form);
-  own.fields.elements.namedItem("name").value = ""; // no longer that example
+  own.fields.elements.namedItem("name").value = ""; // the form differs from that example now
   showFields(own.fields);
   clearTimeout(own.waiting);
   own.waiting = setTimeout(() => workOut(own), TYPING_PAUSE);
   return undefined;
 };
 
-/** Put other texts into the form; the earlier ones can be restored. */
+/** Put other texts into the form; the earlier texts can be restored. */
 const replaceForm = (own, form) => {
   own.before.push(own.form);
   return putForm(own, form);
@@ -52,7 +52,7 @@ const putForm = (own, form) => {
   return workOut(own);
 };
 
-/** Compute everything from the typed text; if that fails, say why and leave the old results. */
+/** Compute everything from the typed text; if that fails, show the error and keep the old results. */
 const workOut = async (own) => {
   const form = textsOf(own.fields);
   if (own.form) own.remember(formIntoAddress(form));

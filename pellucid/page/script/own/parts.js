@@ -1,11 +1,11 @@
-// What stands around an attention, worked out from matrices of one's own: embeddings with positions, a feed-forward,
-// Add & Norm, as pellucid/worked/parts.py has them.
+// The input of worked examples of the parts around an attention (embeddings with positions, feed-forward, Add & Norm),
+// as in pellucid/worked/parts.py.
 
 import { Matrix } from "../base/matrix.js";
 import { checkSize, product } from "./attention.js";
 import { UsageError } from "./typed_matrix.js";
 
-/** A feed-forward network, with Add & Norm if a norm is given; or Add & Norm of a sublayer's output. */
+/** Prepare a feed-forward network, with Add & Norm if a norm is given; or Add & Norm of a sublayer's output. */
 export const givenLayer = (asked) => {
   const arrays = { ...asked.arrays };
   const [x] = arrays.inputs;
@@ -30,7 +30,7 @@ export const givenLayer = (asked) => {
   return { arrays, heads: 1, rows: x.rows, columns: x.rows, ready: {}, config: { activation: "relu" }, run };
 };
 
-/** Rows of the embedding matrix, and positions. If a vocabulary size is given, only the rows of these ids are. */
+/** Prepare embeddings with positions. If a vocabulary size is given, the matrix has rows only for these ids. */
 export const givenEmbedding = ({ arrays, vocabulary, scaled }) => {
   const ids = arrays.ids.flatMap(({ data }) => [...data]);
   const [rows] = arrays.w_embedding;

@@ -1,5 +1,5 @@
-// What comes of one's own matrices: the verdict in a sentence, the plates, and the claims cell by cell. A verdict is a
-// sign, a word and a colour.
+// Show the results for the reader's own matrices: the verdict in a sentence, the plates, and the claims cell by cell. A
+// verdict has a sign, a word and a colour.
 
 import { element, redraw, rowHead, tableOf, words } from "../base/elements.js";
 import { numbered } from "../base/numbers.js";
@@ -7,13 +7,13 @@ import { drawStages } from "../stages/stages.js";
 import { countOf, firstWrong, labelOf, shownNumber } from "./judge.js";
 import { runOfWorked } from "./worked.js";
 
-const SIGNS = { right: "✓", follows: "↳", wrong: "✗", "not derivable": "?" }; // own_form.html says what they mean
+const SIGNS = { right: "✓", follows: "↳", wrong: "✗", "not derivable": "?" }; // own_form.html explains them
 
 export const verdictClass = (verdict) => `is-${verdict.replace(" ", "-")}`;
 
 export const verdictSign = (verdict) => element("span.verdict-sign", { "aria-hidden": "true" }, SIGNS[verdict] ?? "!");
 
-/** {verdict, text}: nothing claimed, all right, or the first stage that goes wrong and what was done there. */
+/** Return {verdict, text}: nothing is claimed, all is right, or the first wrong stage and the probable mistake. */
 export const verdictSentence = (report) => {
   const all = report.cells.length;
   if (!all) return { verdict: "right", text: "Computed. Nothing is claimed." };
@@ -25,19 +25,19 @@ export const verdictSentence = (report) => {
   return { verdict: "not derivable", text: isUnknown ? unknown : "Nothing is wrong that can be derived." };
 };
 
-/** Show everything about a worked example; `example` is the known example that it equals, if any. */
+/** Show everything about a worked example. If it equals a known example, that is `example`. */
 export const drawOwnResults = async (example, worked, report, results) => {
   const run = runOfWorked(worked, example?.name ?? "", report.shown);
   const place = element("div.own-plates");
   const wrong = report.cells.find(({ verdict }) => verdict === "wrong")?.name;
   const claims = report.claims.map((claim) => claimArticle(example, report, claim));
-  // First, because the size of matrices depends on the room in their place.
+  // Before the stages, because the size of their matrices depends on the room in their place.
   redraw(results, place, claims);
   const first = "scores" in worked.stages ? null : Object.keys(worked.stages)[0];
   await drawOwnStages({ run, report, place }, { head: 0, tensor: wrong ?? first, row: null, column: null });
 };
 
-/** The stages of a head; each button shows the verdicts on its stage. */
+/** Draw the stages of a head; each button shows the verdicts on its stage. */
 const drawOwnStages = async (shown, chosen) => {
   const { run, report, place } = shown;
   const select = (changes) => drawOwnStages(shown, { ...chosen, ...changes });
@@ -45,7 +45,7 @@ const drawOwnStages = async (shown, chosen) => {
   await drawStages({ run, beside: null, block: "", time: { mode: "training" }, ...chosen, select, markOf }, place);
 };
 
-/** "✓ 4 right  ↳ 2 follow": how many cells of a stage have which verdict. */
+/** Show how many cells of a stage have each verdict: "✓ 4 right  ↳ 2 follow". */
 const verdictCounts = (report, name) =>
   Object.keys(SIGNS).map((verdict) => {
     const count = countOf(report, verdict, name);
@@ -55,8 +55,7 @@ const verdictCounts = (report, name) =>
     );
   });
 
-/** What is claimed about a stage, with the notes' name of it and the line where they have it; folded where all is
- *  right. */
+/** Show the claims about a stage, with its name and line in the notes. It is folded if everything is right. */
 const claimArticle = (example, report, { name, numbers, cells }) => {
   const { called = {}, at = {} } = example ?? {};
   const ofStage = report.cells.filter((cell) => cell.name === name);
@@ -77,7 +76,7 @@ const claimArticle = (example, report, { name, numbers, cells }) => {
   ]);
 };
 
-/** The claimed numbers and, beside each one that is not right, the computed number. */
+/** Make a table of the claimed numbers; wrong ones also show the computed number. */
 const claimTable = (report, name, { rows, columns }, cells) => {
   const labels = (side, count) => numbered(count).map((place) => words(labelOf(report, name, side, place)));
   const table = tableOf("verdicts", {
@@ -101,7 +100,7 @@ const claimCell = ({ verdict, written, why, step, start }) => {
   ]);
 };
 
-/** The known reasons, each with its rows. */
+/** Make a list of the known reasons, each with its rows. */
 const reasonList = (report, name, cells) => {
   const reasons = [...new Set(cells.map(({ why }) => why))].filter(Boolean);
   const items = reasons.map((why) => {

@@ -1,17 +1,17 @@
-// Known slips: what a claimed line would be if one step had been done otherwise. The table of formulas comes from
-// Python, pellucid/worked/slips.toml; here they are computed. A slip counts only where it gives every claimed cell.
+// Known slips: typical mistakes in one step. Each has a formula in pellucid/worked/slips.toml, which is computed here.
+// A slip explains a wrong claim only if its formula gives every claimed cell.
 
 import { Matrix } from "../base/matrix.js";
 import { page } from "../base/page.js";
 import { softmaxOfRows } from "../model/model.js";
 import { madeOfStage } from "./worked.js";
 
-export const EXACT = 1e-9; // added to every slack: what float64 itself may lose
-const ENOUGH = 4; // claimed cells that convince where a slip shows in a single one
+export const EXACT = 1e-9; // added to every tolerance, for rounding errors of float64
+const ENOUGH = 4; // claimed cells that are needed as evidence if only one of them is wrong
 
-const PROJECTED = ["queries", "keys", "values"]; // which have the same slips
+const PROJECTED = ["queries", "keys", "values"]; // these have the same slips
 
-/** "dividing by d_k gives this": the known slips that give a claim if there are one or two, else "". */
+/** If one or two known slips give a claim, name them: "dividing by d_k gives this"; otherwise return "". */
 export const slipThatGives = (given, claim, lines, right) => {
   const { name } = claim;
   const isProjected = PROJECTED.includes(name);
@@ -27,7 +27,7 @@ export const slipThatGives = (given, claim, lines, right) => {
   return found.length === 1 || found.length === 2 ? `${found.join(" or ")} gives this` : "";
 };
 
-/** The matrices (each a list of heads) and the numbers that a formula may use. */
+/** Return the matrices (each a list of heads) and the numbers that a formula may use, by name. */
 const namesForSlips = ({ arrays, heads, divisor }, lines) => {
   const names = { heads, ...arrays, ...lines };
   const width = lines.queries?.[0].columns;
@@ -37,10 +37,10 @@ const namesForSlips = ({ arrays, heads, divisor }, lines) => {
   return names;
 };
 
-/** Whether two numbers are equal within a slack; an infinite one equals only itself. */
+/** Return whether two numbers are equal within a tolerance; an infinite number equals only itself. */
 export const isNear = (one, other, slack) => one === other || Math.abs(one - other) <= slack + EXACT;
 
-/** Whether a formula gives every claimed cell, and enough of the cells are wrong. */
+/** Return whether a formula gives every claimed cell, and enough of the cells are wrong. */
 const givesClaim = (formula, names, claim, right) => {
   const numbers = computeFormula(formula, names);
   if (!numbers || !sameSizes(numbers, claim.numbers)) return false;
@@ -56,8 +56,8 @@ const givesClaim = (formula, names, claim, right) => {
   return known.every(({ fits }) => fits) && (off > 1 || isOnlyOne);
 };
 
-/** What a formula gives; null where a line that it names is not there, or shapes do not fit. A formula is a name, a
- *  number, or [function, argument, …]. */
+/** Compute a formula, which is a name, a number or [function, argument, …]. Return null if a matrix that it names is
+ *  missing, or if shapes do not fit. */
 const computeFormula = (formula, names) => {
   if (typeof formula === "number") return formula;
   if (!Array.isArray(formula)) return names[formula] ?? null;
@@ -72,7 +72,7 @@ const eachCell = (f) => (heads) => heads.map((matrix) => matrix.map(f));
 const layOut = (heads, rows, columns, f) =>
   Array.from({ length: heads }, (_, head) => new Matrix(rows, columns).map((_, row, column) => f(head, row, column)));
 
-/** Two lists of heads, or a list and a number, cell by cell; a row, a column or a head alone stands for all. */
+/** Apply f cell by cell to two lists of heads, or to a list and a number. A single row, column or head is repeated. */
 export const cellByCell = (f) => (a, b) => {
   if (typeof b === "number") return eachCell((value) => f(value, b))(a);
   const [{ rows, columns }, one] = [a[0], b[0]];
@@ -87,7 +87,7 @@ const eachProduct = (a, b) => {
   return Array.from({ length: heads }, (_, head) => a[head % a.length].times(b[head % b.length]));
 };
 
-// The same functions as in pellucid/worked/slips.py; each is given lists of matrices, one for each head.
+// The same functions as in pellucid/worked/slips.py. Their arguments are lists of matrices, one for each head.
 const SLIP_FUNCTIONS = {
   "@": eachProduct,
   "*": cellByCell((x, y) => x * y),

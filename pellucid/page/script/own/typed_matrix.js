@@ -1,8 +1,8 @@
-// A matrix as somebody types it or pastes it: rows on lines of their own; numbers apart by spaces, tabs (from a
-// spreadsheet), & (LaTeX) or | (Markdown); or a list with brackets and commas, as in Python. An empty line begins
-// the next head's matrix. Decimals come after a point: a comma between two digits is an error that says so.
+// Read a matrix that somebody has typed or pasted. Each line is a row; numbers are separated by spaces, tabs (from a
+// spreadsheet), & (LaTeX) or | (Markdown). A Python list, with brackets and commas, works too. An empty line begins the
+// matrix of the next head. The decimal mark is a point: a comma between two digits is an error.
 
-/** A wrong setting or matrix; `place` names the field to mend. */
+/** An error for a wrong setting or matrix; `place` is the name of its field. */
 export class UsageError extends Error {
   constructor(message, place = "") {
     super(message);
@@ -12,11 +12,11 @@ export class UsageError extends Error {
 
 const LEFT_OUT = ["…", "...", "⋮", "⋯", "⋱", "", "nan"];
 const SEPARATORS = /\s*[;&|]\s*|\s+|,\s+|,$|\\\\$/;
-const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": a matrix of which only the shape is known
+const ELIDED = /^…\s*(\d{1,4})\s*×\s*(\d{1,4})$/; // "… 8×4": of this matrix, only the shape is known
 
-/** Rows of cells as written ("0.40"), or a list of such matrices; null if nothing is typed. */
+/** Return rows of cells as written ("0.40"), or a list of such matrices; null if nothing is typed. */
 export const typedMatrix = (text, place) => {
-  const typed = text.replace(/^[ \r\n]+|[ \r\n]+$/g, ""); // a tab at the end leaves a cell out
+  const typed = text.replace(/^[ \r\n]+|[ \r\n]+$/g, ""); // a tab at the end means an unknown cell
   if (!typed) return null;
   const refuse = (why) => {
     throw new UsageError(`${place}: ${why}`, place);
@@ -28,7 +28,7 @@ export const typedMatrix = (text, place) => {
     refuse("a bracket is not closed, or is one too many. Or write rows without any.");
   const matrices = [[]];
   for (const line of (isList ? linesOfList(typed) : typed).split(/\r?\n/)) {
-    if (/^[\s|:-]*-{3}[\s|:-]*$/.test(line)) continue; // the line below a Markdown table's head
+    if (/^[\s|:-]*-{3}[\s|:-]*$/.test(line)) continue; // the line below the head of a Markdown table
     if (line.trim()) matrices.at(-1).push(...rowsOfLine(line));
     else if (matrices.at(-1).length) matrices.push([]);
   }
@@ -39,24 +39,24 @@ export const typedMatrix = (text, place) => {
   return filled.length > 1 ? filled : filled[0];
 };
 
-/** Lists with brackets as lines: an inner list is a row, and an empty line separates matrices. */
+/** Write nested lists as lines: an inner list becomes a row, and an empty line separates matrices. */
 const linesOfList = (text) =>
   text
     .replace(/[\s,]+/g, " ")
     .replace(/[;\]]\s*/g, "\n") // [1 2; 3 4], as in MATLAB
     .replaceAll("[", "");
 
-/** The row of a line; or several unknown rows, if the line only gives a shape. */
+/** Read the row of a line; or several unknown rows, if the line only gives a shape. */
 const rowsOfLine = (line) => {
   const elided = ELIDED.exec(line.trim());
   if (elided) return Array.from({ length: Number(elided[1]) }, () => Array(Number(elided[2])).fill("…"));
-  const isOfSpreadsheet = line.includes("\t"); // where an empty cell is not known
+  const isOfSpreadsheet = line.includes("\t"); // there, an empty cell is an unknown number
   const cells = isOfSpreadsheet ? line.split("\t") : line.trim().split(SEPARATORS).filter(Boolean);
   const plain = cells.map((cell) => cell.trim().replace(/^["']|["',]+$/g, ""));
   return [plain.map((cell) => (LEFT_OUT.includes(cell) ? "…" : cell))];
 };
 
-/** Check that every row is as long as the first, and every cell a number; the error names the place. */
+/** Check that all rows have the same length and that every cell is a number. The error names the cell. */
 const checkRows = (matrix, place, which) => {
   matrix.forEach((row, r) => {
     row.forEach((cell, c) => {
@@ -68,15 +68,15 @@ const checkRows = (matrix, place, which) => {
   });
 };
 
-/** A matrix for each head; a list of numbers is one row. */
+/** Return a list of matrices, one for each head; a list of numbers is a matrix of one row. */
 export const eachHead = (matrix) => {
   if (!Array.isArray(matrix[0])) return [[matrix]];
   return Array.isArray(matrix[0][0]) ? matrix : [matrix];
 };
 
 /**
- * A number as somebody wrote it: {number, half, written}, half a unit of its last digit; NaN for what is left out.
- * Without `decimals` half a unit of a whole number is NaN: nobody knows to how many digits it was rounded.
+ * Read a written number: {number, half (half a unit of its last digit), written}. An omitted number is NaN. Without
+ * `decimals`, `half` of a whole number is NaN, because nobody knows to how many digits it was rounded.
  */
 export const writtenNumber = (text, decimals = null, place = "", where = place) => {
   if (LEFT_OUT.includes(text.toLowerCase())) return { number: NaN, half: 0, written: "…" };

@@ -1,5 +1,5 @@
-// A worked example: from matrices of one's own to every stage, through the page's own model. The table of tensors says
-// what each stage is made of, so that the stages of a translation show these too.
+// A worked example: compute every stage from given matrices, with the page's model. The table of tensors names the
+// inputs of each stage, so that the same code draws the stages of a worked example and of a translation.
 
 import { Matrix } from "../base/matrix.js";
 import { makeTensor } from "../base/numbers.js";
@@ -13,7 +13,7 @@ import { givenAttention } from "./attention.js";
 import { givenEmbedding, givenLayer } from "./parts.js";
 import { UsageError, eachHead, writtenNumber } from "./typed_matrix.js";
 
-// What the table of tensors calls a parameter, and what its weight and its bias are called here; its path in the model.
+// A parameter's name in the table of tensors -> the names of its weight and bias here. PATHS: its path in the model.
 const PARAMETERS = {
   query: ["w_query"],
   key: ["w_key"],
@@ -26,7 +26,7 @@ const PARAMETERS = {
 };
 const PATHS = { inner: "feed_forward.inner", outer: "feed_forward.outer", norm: "residual.norm" };
 
-/** {given, stages: each by its name, in order}, of the table that a file or the form gives. */
+/** Work an example out from a table (of a file or the form): {given, stages: a map by name, in order}. */
 export const workedExample = (table) => {
   const asked = readTable(table);
   const given = givenBy(asked)(asked);
@@ -42,7 +42,7 @@ const givenBy = ({ arrays }) => {
   return "sublayer" in arrays || "w_1" in arrays ? givenLayer : givenAttention;
 };
 
-/** A table with its texts read as numbers. */
+/** Read the texts of a table as numbers. */
 const readTable = ({ given, mask = "none", scale = "sqrt_dk", ...others }) => ({
   ...others,
   scale,
@@ -50,20 +50,20 @@ const readTable = ({ given, mask = "none", scale = "sqrt_dk", ...others }) => ({
   arrays: Object.fromEntries(Object.entries(given).map(([name, cells]) => [name, numbersTyped(cells)])),
 });
 
-/** A list of Matrix of cells as written, one for each head. */
+/** Return a list of Matrix, one for each head, from cells as written. */
 export const numbersTyped = (cells) =>
   eachHead(cells).map((rows) => {
     const numbers = rows.flat().map((cell) => writtenNumber(cell).number);
     return new Matrix(rows.length, rows[0].length, Float64Array.from(numbers));
   });
 
-/** The parameters of an example by their names here and in the model: out × in, as nn.Linear keeps them. */
+/** Return the parameters of an example, by their names here and in the model, stored out × in as in nn.Linear. */
 const parametersOf = (arrays) => {
   const parameters = new Map();
   for (const [kind, names] of Object.entries(PARAMETERS)) {
     for (const [place, name] of names.filter((each) => arrays[each]).entries()) {
-      const whole = Matrix.besideEachOther(arrays[name]); // the heads' matrices beside each other are one
-      const stored = kind === "embedding" ? whole : whole.transposed(); // of one row the numbers are the same
+      const whole = Matrix.besideEachOther(arrays[name]); // join the heads' matrices side by side
+      const stored = kind === "embedding" ? whole : whole.transposed(); // a row keeps its numbers
       const tensor = makeTensor("OI", [stored.rows, stored.columns], stored.data);
       parameters.set(name, tensor).set(`${PATHS[kind] ?? kind}.${["weight", "bias"][place]}`, tensor);
     }
@@ -71,7 +71,7 @@ const parametersOf = (arrays) => {
   return parameters;
 };
 
-/** Compute all stages; `see` gets each stage (a list of heads) and returns what the next stages use. */
+/** Compute all stages. `see` gets each stage (a list of heads) and returns the numbers that the next stages use. */
 export const runStages = ({ config, heads, parameters, ready, entry, last, run }, see) => {
   const names = stageNames();
   const isReached = (name) =>
@@ -82,7 +82,7 @@ export const runStages = ({ config, heads, parameters, ready, entry, last, run }
   const show = (path, last, _, computed) => {
     const name = path ? `${path}.${last}` : last;
     let made = ready[name] ?? [computed].flat();
-    // A masked score is −∞ even where the score is not known: NaN − ∞ would be NaN.
+    // A masked score is −∞ even if the score is unknown; adding −∞ to NaN would give NaN.
     const hidden = (head) => (score, l, m) => (masks[head].at(l, m) === -Infinity ? -Infinity : score);
     if (name === "masked_scores") made = made.map((scores, head) => scores.map(hidden(head)));
     if (isReached(name)) made = see(name, made);
@@ -92,11 +92,11 @@ export const runStages = ({ config, heads, parameters, ready, entry, last, run }
   run(new Transformer({ heads, ...config }, parameters, show));
 };
 
-/** The stages that an example can have, and their axes. */
+/** Return the stages that an example can have, and their axes. */
 export const stageAxes = () => page.header.own.stages;
 export const stageNames = () => Object.keys(stageAxes());
 
-/** The words along L and M, if they are given; in self-attention they are the same. */
+/** Return the words along the axes L and M, if they are given; in self-attention they are the same. */
 const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns }) => {
   const same = !others && !arrays.memory && rows === columns ? tokens : others;
   const check = (place, words, length) => {
@@ -107,7 +107,7 @@ const tokensAlong = ({ arrays, tokens, memory_tokens: others }, { rows, columns 
   return { L: check("tokens", tokens, rows), M: check("memory_tokens", same, columns) };
 };
 
-/** What a stage is computed from, as in the header of a model: [stages and inputs, parameters], by name. */
+/** Return the names of a stage's inputs, as in the header of a model: [stages and given matrices, parameters]. */
 export const madeOfStage = (name, arrays) => {
   const { of, weights } = captionOfTensor(name);
   const meant = {
@@ -122,9 +122,9 @@ export const madeOfStage = (name, arrays) => {
   return [of.map((each) => meant[each] ?? sibling(name, each)), parameters];
 };
 
-const GIVEN_AXES = { inputs: "BLD", sublayer: "BLD", memory: "BMD" }; // of what the stages show beside each other
+const GIVEN_AXES = { inputs: "BLD", sublayer: "BLD", memory: "BMD" }; // given matrices that stages show as operands
 
-/** A worked example as a run, so that it is shown like a translation. */
+/** Return a worked example as a run, so that it can be shown like a translation. */
 export const runOfWorked = ({ given, stages }, title, shown = stages) => {
   const { arrays, parameters, config, divisor, tokens, ids } = given;
   const inputs = Object.keys(GIVEN_AXES).filter((name) => arrays[name]);

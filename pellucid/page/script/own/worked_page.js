@@ -1,4 +1,4 @@
-// The page of a worked example: fill its form, and show the results above.
+// Start the page of a worked example: fill its form, and show the results above it.
 
 import { found } from "../base/elements.js";
 import { page } from "../base/page.js";

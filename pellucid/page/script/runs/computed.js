@@ -1,4 +1,4 @@
-// Runs that the page computes itself: of another sentence, or with other switches.
+// Compute a run in the page: for another sentence, or with switches.
 
 import { makeTensor } from "../base/numbers.js";
 import { page } from "../base/page.js";
@@ -8,7 +8,7 @@ import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { finishRun, mostProbable } from "./runs.js";
 import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
 
-/** Translate source ids: the hypotheses, the best first. */
+/** Translate source ids. Return the hypotheses, best first. */
 const translateIds = (ids, { config, vocabulary, translation, parameters }) => {
   const limit = Math.min(2 * ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
@@ -16,7 +16,7 @@ const translateIds = (ids, { config, vocabulary, translation, parameters }) => {
   return searchBeam(new Transformer(config, parameters), ids, { ...translation, limit, forbidden });
 };
 
-/** A run over a sentence of the reader's own: translated, unless the target says what it is to become. */
+/** Compute a run for a sentence that the reader has typed. It is translated, unless a target is given. */
 export const explainText = async (text, to, target = null, model = page.runs[0].model) => {
   const source = tokenise(text, to, model);
   checkTokens(source, model.vocabulary);
@@ -28,7 +28,7 @@ export const explainText = async (text, to, target = null, model = page.runs[0].
   return computedRun(model, sentence);
 };
 
-/** The same sentence and target, with switches. */
+/** Compute a run with switches for the same sentence and target. */
 export const switchedRun = async (run, switches) => {
   const reason = cannotSwitch(run, switches);
   if (reason) throw new Error(reason);
@@ -37,7 +37,7 @@ export const switchedRun = async (run, switches) => {
   return Object.assign(switched, { name: run.name, unswitched: run });
 };
 
-/** One teacher-forced pass over a sentence: {text, to, translation, forced, source: ids, expected: ids}. */
+/** Compute a run by one teacher-forced pass. sentence: {text, to, translation, forced, source: ids, expected: ids}. */
 export const computedRun = (model, sentence, switches = UNSWITCHED) => {
   const { config, vocabulary } = model;
   const padding = switches.padding === "none" ? [] : [config.pad_id, config.pad_id];
@@ -66,18 +66,18 @@ export const computedRun = (model, sentence, switches = UNSWITCHED) => {
   });
 };
 
-/** Return for each source position whether attention may look at it: the sentence's tokens, and unmasked padding. */
+/** Return for each source position whether attention may look at it: true for real tokens and for unmasked padding. */
 export const realTokens = (sourceIds, sentence, switches) =>
   sourceIds.map((_, place) => place < sentence.source.length || switches.padding !== "masked");
 
-/** A `see` that keeps each tensor as it is used, in float32. */
+/** Return a `see` for the model that edits each tensor and stores the edited tensor in float32. */
 export const recording = (tensors, edit) => (path, name, axes, value) => {
   const used = edit(path, name, axes, value);
   tensors.set(`${path}.${name}`, tensorOfHeads(axes, [used].flat(), Float32Array));
   return used;
 };
 
-/** The matrices of all heads, or one matrix, as a tensor with these axes. */
+/** Join one matrix, or one matrix for each head, to a tensor with these axes. */
 export const tensorOfHeads = (axes, heads, Numbers) => {
   const [{ rows, columns }] = heads;
   const data = new Numbers(heads.length * rows * columns);
@@ -88,7 +88,7 @@ export const tensorOfHeads = (axes, heads, Numbers) => {
   return makeTensor(axes, [...shape, ...ends], data);
 };
 
-/** The input, the expected token and the model's probabilities at each position. */
+/** Return the input, the expected token and the model's probabilities at each position. */
 const stepsOf = (model, sentence, target, tensors) => {
   const [logits, probabilities] = [tensors.get("decoder.logits"), tensors.get("decoder.probabilities")];
   const size = logits.shape[2];

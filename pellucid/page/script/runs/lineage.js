@@ -1,19 +1,19 @@
-// What a tensor is computed from: in the header for each model, written by pellucid/reading/tensors.py.
+// The inputs of each tensor. pellucid/reading/tensors.py writes them into the header, for each model.
 
 import { blockOf } from "./parts.js";
 
-/** {of: names of tensors, parameters: names}; both empty for given numbers. */
+/** Return what a tensor is computed from: {of: names of tensors, parameters: names}; both are empty for an input. */
 export const madeOf = (run, name) => {
   const [of, parameters] = run.model.made_of[name] ?? [[], []];
   return { of, parameters };
 };
 
-/** The tensors that a block makes and reads, in the order of computation: the same list for the same block of any layer. */
+/** Return the tensors that a block computes and reads, in the order of computation (the same in every layer). */
 export const tensorsIn = (run, block) =>
   run.names.filter((name) => blockOf(name) === block).flatMap((name) => [name, ...madeOf(run, name).of]);
 
-/** How x · W + b makes a tensor: {x (its name), xTensor, weight, bias (tensors or null), weightName, biasName, columns:
- *  where this head's columns of W begin}. In `weight` a row is one output, as nn.Linear keeps it. Null: no product. */
+/** If a tensor is x · W + b, return {x (a name), xTensor, weight, bias (tensor or null), weightName, biasName, columns:
+ *  the first column of W for this head}; otherwise null. A row of `weight` is one output, as in nn.Linear. */
 export const productBehind = async (run, name, head = 0) => {
   const { of, parameters } = madeOf(run, name);
   const [weightName, biasName] = parameters;
@@ -24,7 +24,7 @@ export const productBehind = async (run, name, head = 0) => {
   return { x: of[0], xTensor: await run.get(of[0]), weight, bias, weightName, biasName, columns };
 };
 
-/** The part of W that a head uses, as it is written in X · W: a row for each dimension of X. */
+/** Return the part of W that a head uses, as X · W needs it: with a row for each column of X. */
 export const weightPanel = ({ weight, columns }, count) => {
   const inputs = weight.shape[1];
   return { rows: inputs, columns: count, at: (row, column) => weight.data[(columns + column) * inputs + row] };

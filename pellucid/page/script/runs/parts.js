@@ -1,23 +1,23 @@
-// The parts of the model, found in the names of its tensors: stacks, layers, and what each is called.
+// The parts of the model: stacks, layers and blocks. They follow from the names of the tensors.
 
 import { meanOfHeads, rowOfPanel } from "../base/numbers.js";
 
-/** {path, last}: "decoder.layers.0.self_attention" and "scores"; a worked example has the path "". */
+/** Split a tensor's name: path "decoder.layers.0.self_attention", last "scores"; in a worked example, path is "". */
 export const splitName = (name) => {
   const at = name.lastIndexOf(".");
   return { path: at < 0 ? "" : name.slice(0, at), last: name.slice(at + 1) };
 };
 
-/** The stack of a name: "encoder" or "decoder". */
+/** Return the stack of a name: "encoder" or "decoder". */
 export const stackOf = (name) => name.split(".")[0];
 
-/** The kind of a block in any layer: "cross_attention"; for a layer, its number. */
+/** Return the kind of a block, such as "cross_attention"; for a layer, return its number. */
 export const kindOf = (block) => block.split(".").at(-1);
 
-/** The name of another tensor in the same part. */
+/** Return the name of another tensor in the same block. */
 export const sibling = (name, last) => (name.includes(".") ? `${splitName(name).path}.${last}` : last);
 
-/** The block that a tensor belongs to: the part of a layer, or what comes before, between and after the layers. */
+/** Return the block of a tensor: a sublayer, or a block before or after the layers, such as "encoder.output". */
 export const blockOf = (name) => {
   const { path, last } = splitName(name);
   if (path === "encoder") return last === "output" ? "encoder.output" : "encoder";
@@ -26,24 +26,24 @@ export const blockOf = (name) => {
   return path.replace(/\.norm$/, "");
 };
 
-/** All blocks of a run, its layers among them, in the order of computation. */
+/** Return all blocks of a run, including its layers, in the order of computation. */
 export const blocksOf = (run) => {
   const blocks = run.names.map(blockOf).flatMap((block) => [layerOf(block), block]);
   return [...new Set(blocks)].filter(Boolean);
 };
 
-/** "decoder.layers.0" of "decoder.layers.0.self_attention"; "" where a block is in no layer. */
+/** Return the layer of a block: "decoder.layers.0" for "decoder.layers.0.self_attention"; "" if it is in no layer. */
 export const layerOf = (block) => /^(?:en|de)coder\.layers\.\d+/.exec(block)?.[0] ?? "";
 
 export const layersOf = (run, stack) =>
   blocksOf(run).filter((block) => block.startsWith(`${stack}.layers`) && block === layerOf(block));
 
-/** The parts of a layer, in the order of computation: an attention, what follows it, and so on. */
+/** Return the sublayers of a layer, in the order of computation, each with its residual connection. */
 export const sublayersOf = (run, layer) => {
   const parts = blocksOf(run).filter((block) => layerOf(block) === layer && block !== layer);
   const residuals = parts.filter(isResidual);
   return {
-    normFirst: run.config.norm === "first", // the norm stands before its sublayer
+    normFirst: run.config.norm === "first", // the norm comes before its sublayer
     sublayers: parts.filter((part) => !isResidual(part)).map((part, at) => ({ part, residual: residuals[at] })),
   };
 };
@@ -53,7 +53,7 @@ export const isAttention = (block) => block.endsWith("_attention");
 export const isDecoderSelf = (path) => path.startsWith("decoder.") && path.endsWith(".self_attention");
 export const attentionsOf = (run) => blocksOf(run).filter(isAttention);
 
-/** The enclosing block: the layer of a part, the model of a layer. */
+/** Return the enclosing block: the layer of a sublayer; "" (the model) for a layer. */
 export const blockAbove = (block) => (block !== layerOf(block) ? layerOf(block) : "");
 
 const TITLES = {
@@ -66,14 +66,14 @@ const TITLES = {
   feed_forward: "Feed-forward",
 };
 
-/** The title of a block: "Cross-attention". */
+/** Return the title of a block, such as "Cross-attention". */
 export const titleOf = (block) => {
   if (block === layerOf(block)) return `Layer ${kindOf(block)}`;
   if (isDecoderSelf(block)) return "Masked self-attention";
   return TITLES[block] ?? TITLES[kindOf(block)] ?? "Add & Norm";
 };
 
-/** The title with its place: "decoder, layer 0: cross-attention". */
+/** Return a title with stack and layer, such as "decoder, layer 0: cross-attention". */
 export const fullTitleOf = (block) => {
   const [stack, layer, title] = [stackOf(block), layerOf(block), titleOf(block).toLowerCase()];
   if (block === "encoder.output" || block === "decoder.word") return title;
@@ -81,13 +81,13 @@ export const fullTitleOf = (block) => {
   return layer ? `${stack}, layer ${kindOf(layer)}: ${title}` : `${stack}: ${title}`;
 };
 
-/** The sublayer whose output an Add & Norm adds: figure 1 of the paper. */
+/** Return the sublayer whose output an Add & Norm adds (figure 1 of the paper). */
 export const sublayerAddedBy = (model, residual) => splitName(model.made_of[`${residual}.sum`][0][1]).path;
 
-/** The last layer's cross-attention, which summaries show; "" where there is none. */
+/** Return the last layer's cross-attention, which summaries show; "" if there is none. */
 export const lastCrossOf = (run) => attentionsOf(run).findLast((part) => part.endsWith(".cross_attention")) ?? "";
 
-/** Where each target position looked, in rows of shares over the source: the mean of the last cross-attention's heads. */
+/** Return each target position's attention to each source position: the mean over heads of the last cross-attention. */
 export const alignmentOf = async (run) => {
   const part = lastCrossOf(run);
   if (!part) return [];

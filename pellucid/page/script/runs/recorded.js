@@ -1,5 +1,5 @@
-// What the file carries: its header, the parameters of its models, and its explanations as runs. Numbers are in blocks,
-// little-endian, compressed, in base64; a tensor that is in none is made again of others.
+// Read the content of the file: its header, the parameters of its models, and its explanations as runs. Numbers are in
+// blocks (little-endian, compressed, base64); a tensor that no block contains is computed from other tensors.
 
 import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
@@ -8,7 +8,7 @@ import { openVocabulary } from "../words/vocabulary.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
-/** Read the header of the file; numbers are unpacked later, when a view needs them. */
+/** Read the header of the file. Tensors are unpacked later, when a view needs them. */
 export const openPage = async () => {
   const header = JSON.parse(document.getElementById("payload").textContent);
   page.models = await Promise.all(header.models.map(openModel));
@@ -17,7 +17,7 @@ export const openPage = async () => {
   return page;
 };
 
-/** The parameters that the page has of a model, by their names in the model's state_dict, and its vocabulary. */
+/** Return a model of the header with its vocabulary and its parameters, by their names in the model's state_dict. */
 const openModel = async (model) => {
   const parameters = new Map();
   for (const [name, place] of Object.entries(model.parameters)) {
@@ -27,7 +27,7 @@ const openModel = async (model) => {
   return { ...model, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
 };
 
-/** An explanation of the header as a run. */
+/** Return an explanation of the header as a run. */
 const recordedRun = (recorded) => {
   const model = page.models[recorded.model];
   const { source_ids, target_ids, tensors, steps, ...run } = recorded;
@@ -50,10 +50,10 @@ const recordedRun = (recorded) => {
   });
 };
 
-/** A number of a step; infinities and NaN are words, because JSON has no such numbers. */
+/** Read a number from JSON, where infinities and NaN are written as strings. */
 const numberSaid = (said) => (typeof said === "number" ? said : ({ inf: Infinity, "-inf": -Infinity }[said] ?? NaN));
 
-/** How a tensor is computed from others, in float32. */
+/** The operations that compute a tensor from others, in float32. */
 const HOW = {
   same: (x) => x,
   plus: (x, y) => x.map((value, place) => value + y[place % y.length]), // positions are the same for every sentence
@@ -62,7 +62,7 @@ const HOW = {
     x.map((value, place) => Math.fround(value * weight[place % weight.length]) + bias[place % bias.length]),
 };
 
-/** How the tensors of a run are read; each is unpacked or made once. */
+/** Return functions that read the tensors of a run; each tensor is unpacked or computed once. */
 const readerOf = (tensors, model) => {
   const opened = new Map();
   const get = (name) => madeOnce(opened, name, () => read(name));
@@ -79,7 +79,7 @@ const readerOf = (tensors, model) => {
   return { shapes: tensors, get, origin: () => "recorded" };
 };
 
-/** The content of a block of the page, an ArrayBuffer; each block is unpacked once. */
+/** Return the content of a block of the page as an ArrayBuffer; each block is unpacked once. */
 const openBlock = (name) =>
   madeOnce(openedBlocks, name, () => unpack(document.getElementById(`block-${name}`).textContent));
 
@@ -90,13 +90,13 @@ const unpack = (text) => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 
-/** The float32 numbers at a place in a block; 16 bits a number are widened, which changes none. */
+/** Return the numbers at a place in a block as float32; 16-bit floats are converted, which is exact. */
 const numbersIn = (buffer, { offset, type = "float32" }, count) => {
   if (type === "float32") return new Float32Array(buffer, offset, count);
   return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
 };
 
-/** The number of 16 bits: a sign, five bits of exponent, ten of fraction. */
+/** Convert a 16-bit float: one sign bit, five bits of exponent, ten bits of fraction. */
 const widened = (bits) => {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;

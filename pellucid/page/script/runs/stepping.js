@@ -1,4 +1,4 @@
-// The same tokens one step at a time, with a cache and without: what each step computes, and how it compares.
+// Decode a run's tokens step by step, with or without a cache, and compare the tensors with those of one pass.
 
 import { apart, makeTensor, numbersOf, panelOf, panelsOf } from "../base/numbers.js";
 import { madeOnceOf } from "../base/text.js";
@@ -9,8 +9,8 @@ import { finishRun } from "./runs.js";
 import { seeSwitched } from "./switches.js";
 
 /**
- * A run's target decoded token by token: of each step its tensors by name. With a cache a step computes the new row
- * alone and looks at the keys and values of the rows before; without one it computes the rows of the whole prefix again.
+ * Decode a run's target token by token; return each step's tensors by name. With a cache, a step computes only the new
+ * row and reads the earlier keys and values; without a cache, it computes the rows of the whole prefix again.
  */
 export const stepsOfDecoding = (run, cached) =>
   madeOnceOf(run, `steps ${cached}`, () => {
@@ -28,7 +28,7 @@ export const stepsOfDecoding = (run, cached) =>
     });
   });
 
-/** Decoding step by step, compared with all positions at once: {difference, where}, the largest and in which tensor. */
+/** Compare decoding step by step with one pass: return the largest {difference, where (in which tensor)}. */
 export const comparedInTime = (run, cached) =>
   madeOnceOf(run, `compared ${cached}`, async () => {
     let most = { difference: 0, where: "" };
@@ -41,20 +41,20 @@ export const comparedInTime = (run, cached) =>
     return most;
   });
 
-/** The largest difference of a step's rows, the last of which is new, from the same rows of the whole pass. */
+/** Return the largest difference between a step's rows (the last row is new) and the same rows of the whole pass. */
 const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
   panelsOf(part).forEach((one, head) => {
     const other = panelOf(whole, head);
-    const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // keys and values of the source are whole
-    const at = (row, column) => apart(one.at(row, column), other.at(above + row, column)); // −∞ equals −∞; NaN nothing
+    const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // the source's keys and values have all rows
+    const at = (row, column) => apart(one.at(row, column), other.at(above + row, column)); // NaN stays NaN
     for (const each of numbersOf({ ...one, at })) most = Math.max(most, Number.isNaN(each) ? Infinity : each);
   });
   return most;
 };
 
-/** The run that is true at step t (from 1) where the mask is lifted: each row looks at other tokens the more there are.
- *  A row that was made with a cache never saw the later ones, with a mask or without; one that is made again does. */
+/** Return the run as it is at step t (from 1). Without the causal mask, a row changes when later tokens come, because
+ *  it attends to them. With a cache it does not change, because it was computed before they came. */
 export const runOfStep = (run, t, cached) =>
   run.switches.causal ? runUntil(run, t) : madeOnceOf(run, `step ${t} ${cached}`, () => decodedUntil(run, t, cached));
 
@@ -66,7 +66,7 @@ const decodedUntil = (run, t, cached) => {
   return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t) };
 };
 
-/** A run as it is at step t: for the target, only rows and columns of words already said. */
+/** Return the run as it is at step t if later tokens change no row: target rows and columns up to t. */
 export const runUntil = (run, t) => (run.target.length <= t ? run : madeOnceOf(run, `until ${t}`, () => cutAt(run, t)));
 
 const cutAt = (run, t) => {
@@ -87,7 +87,7 @@ const cutAt = (run, t) => {
   return finishRun(cutRun);
 };
 
-/** The first rows and columns of each head. */
+/** Return the first rows and columns of each head. */
 const cutTensor = (tensor, shape) => {
   const made = makeTensor(tensor.axes, shape);
   const { rows, columns } = panelOf(made);

@@ -1,5 +1,5 @@
-// Switches: edits of a pass, as pellucid/seeing/edits.py makes them. The model shows each tensor where it computes it
-// and continues with the tensor that it gets back: a switch replaces one tensor, and every later one is computed from it.
+// Switches edit a pass, as pellucid/seeing/edits.py does. The model passes each tensor that it computes to `see`, and
+// continues with the tensor that `see` returns. So a switch replaces one tensor, and all later ones follow from it.
 
 import { Matrix } from "../base/matrix.js";
 import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";
@@ -14,9 +14,9 @@ export const UNSWITCHED = {
   head: null,
 };
 
-/** A `see` for the model that applies the switches. */
+/** Return a `see` for the model that applies the switches. */
 export const seeSwitched = (model, switches) => {
-  const kept = new Map(); // tensors of this pass that a later edit puts in another's place
+  const kept = new Map(); // the tensors of this pass: an edit may replace a later tensor by an earlier one
   return (path, name, axes, value) => {
     const full = `${path}.${name}`;
     kept.set(full, value);
@@ -35,10 +35,10 @@ export const seeSwitched = (model, switches) => {
   };
 };
 
-/** Whether a switch that holds for one part (or for all parts) holds for this one. */
+/** Return whether a switch, which is set for one part of the model or for all parts, applies to this part. */
 export const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);
 
-/** Why a run cannot be shown with these switches; "" if it can. */
+/** Return the reason why a run cannot be shown with these switches; "" if it can. */
 export const cannotSwitch = (run, switches) => {
   const { silent, where, head } = switches;
   const { heads } = run.config;

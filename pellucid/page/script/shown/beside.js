@@ -1,4 +1,4 @@
-// Two explanations side by side: the page's other one (a checkpoint, another model), or before and after a switch.
+// Show two explanations side by side: two of the page (checkpoints, models), or one before and after a switch.
 
 import { button, choiceButton, element, words } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -10,7 +10,7 @@ import { runInTime, runSwitched } from "../view/view.js";
 import { compare } from "./panel.js";
 import { stepsTable } from "./sentence.js";
 
-/** The run that is shown beside the present one, or null. */
+/** Return the run that is shown beside the current one, or null. */
 export const besideOf = async (before) => {
   if (state.beside === "before") return before;
   if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
@@ -21,8 +21,8 @@ export const besideOf = async (before) => {
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
-/** The chooser of the page's explanations, and whether they stand side by side; null where there is one. A sentence of
- *  the reader's own is computed by the model of the chosen one. */
+/** Make a chooser of the page's explanations and a button for side by side; null if there is only one. The model of the
+ *  chosen explanation also translates the reader's sentence. */
 export const choiceOfRuns = () => {
   if (page.runs.length < 2) return null;
   const isOwn = state.text !== null;
@@ -44,13 +44,13 @@ export const choiceOfRuns = () => {
 
 const runName = (at) => page.runs[at].name || ["the first", "the other"][at] || `number ${at + 1}`;
 
-/** An expected word; struck out, with the more probable one, where the model would say another. */
+/** Show an expected word; if the model would say another word, strike it out and add that word. */
 const saidInstead = ({ expected, predicted }) => {
   if (predicted !== expected) return [element("del", words(expected)), " ", words(predicted), " "];
   return meaningOf(expected) ? null : [words(expected), " "];
 };
 
-/** The words and probabilities of both runs, word by word; null if there is only one run. */
+/** Show the words and probabilities of both runs, word by word; null if there is only one run. */
 export const besideCards = (run, beside) => {
   if (!beside) return null;
   const names = () => [state.run, otherRun()].map((at) => capitalised(runName(at)));

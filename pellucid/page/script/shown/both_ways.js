@@ -1,5 +1,5 @@
-// With a cache and without one: the same step decoded in both ways, next to each other. With a cache a step computes
-// one row and looks at the keys and values remembered; without, it computes all rows so far again.
+// Compare the same decoding step with a cache and without one. With a cache, a step computes one row and reads the
+// stored keys and values; without one, it computes all rows so far again.
 
 import { element, rowHead, tableOf, words } from "../base/elements.js";
 import { fourDecimals, inExponents } from "../base/numbers.js";
@@ -7,7 +7,7 @@ import { mostProbable } from "../runs/runs.js";
 import { comparedInTime, stepsOfDecoding } from "../runs/stepping.js";
 import { state } from "../view/state.js";
 
-/** The present step in both ways, as a table: rows computed, what is remembered, and the next words. */
+/** Make a table of the current step in both ways: computed rows, stored keys and values, and the next words. */
 export const waysSideBySide = async (run) => {
   if (state.mode !== "step" || !run.computes) return null;
   const [t, isCached] = [state.position + 1, state.cached];
@@ -38,7 +38,7 @@ export const waysSideBySide = async (run) => {
   ];
 };
 
-/** The sentence that step by step and all at once give the same, with the largest difference of any number. */
+/** Say whether decoding step by step gives the same numbers as one pass, with the largest difference. */
 const equalityOf = async (run, cached) => {
   const { difference, where } = await comparedInTime(run, cached);
   if (difference > 1e-3)

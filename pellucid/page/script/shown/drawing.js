@@ -1,5 +1,5 @@
-// The whole model as one drawing, from left to right: the encoder, the memory as a band with a strand to every
-// cross-attention, the decoder, the next word. A token's vector rises as a line through the blocks of its stack.
+// Draw the whole model, from left to right: the encoder, the memory with a line to every cross-attention, the decoder,
+// the next word. The vector of a token is a line that rises through the blocks of its stack.
 
 import { button, drawn, element, shareBar, words } from "../base/elements.js";
 import { fourDecimals, meanOfHeads, panelOf } from "../base/numbers.js";
@@ -14,9 +14,9 @@ import { playing } from "../view/time.js";
 import { MOST_ROWS, glancing, lightDrawing } from "./lighting.js";
 import { MOST_LINES } from "./strands.js";
 
-const COMPACT = 3; // more layers than this stand as one row each
+const COMPACT = 3; // if a stack has more layers than this, each layer is one row
 
-/** The model of a run as an element; call its `.appear()` when it is in the page. */
+/** Draw the model of a run. Call the element's `appear()` when it is in the page. */
 export const modelOf = async (run) => {
   const memory = await run.get("encoder.output");
   const isCompact = ["encoder", "decoder"].some((stack) => layersOf(run, stack).length > COMPACT);
@@ -44,7 +44,7 @@ export const modelOf = async (run) => {
   return model;
 };
 
-/** Who looks at whom in each self-attention, as the mean of its heads; none if the sentence is too long to draw. */
+/** Return the weights of each self-attention (the mean of its heads); none if the sentence is too long to draw. */
 const weightsToDraw = async (run) => {
   const looks = {};
   if (Math.max(run.source.length, run.target.length) > MOST_LINES) return looks;
@@ -53,7 +53,7 @@ const weightsToDraw = async (run) => {
   return looks;
 };
 
-/** The blocks of a stack in the order of computation; on a wide screen the style stacks them upwards. */
+/** Make the blocks of a stack, in the order of computation; on wide screens, CSS puts the first at the bottom. */
 const blocks = (run, stack) => [
   blockButton(stack, "embedding"),
   layersOf(run, stack).map((layer) =>
@@ -70,13 +70,13 @@ const blocks = (run, stack) => [
   stack === "decoder" && blockButton("decoder.word", "word"),
 ];
 
-/** Open a block of the model, in place. A first step is one number inside: there all positions are shown. */
+/** Open a block of the model in place. At the first step, where a block has only one row, show all positions. */
 export const goToBlock = (block) => {
   const isFirst = block && state.mode === "step" && state.position === 0 && !playing;
   return setState({ block, ...NO_MATRIX, ...(isFirst ? { mode: "training" } : {}) }, { left: null });
 };
 
-/** A button that opens a block, or a layer, of the model. */
+/** Make a button that opens a block or a layer of the model. */
 export const openingButton = (block, kind, children, { key = block, ...properties } = {}) =>
   button(children, () => goToBlock(block), {
     class: kind,
@@ -88,7 +88,7 @@ export const openingButton = (block, kind, children, { key = block, ...propertie
 
 const blockButton = (block, kind) => openingButton(block, `block ${kind}`, element("span", titleOf(block)));
 
-/** A row of tokens, each above or below the line of its vector. */
+/** Make a row of tokens, each above or below the line of its vector. */
 const tokenRow = (side, says, tokens) =>
   element("div.token-row", { class: side, role: "group", "aria-label": says }, tokens);
 
@@ -97,10 +97,10 @@ const sourceToken = (text, place) => element("span.token", { "data-source": plac
 const targetToken = (text, place) =>
   element("span.token", { class: place === 0 && "start", "data-position": place, ...glancing(place) }, tokenText(text));
 
-/** A token, which may be cut short. */
+/** Show a token, which CSS may shorten. */
 const tokenText = (text) => words(text, { title: visibleText(text), class: meaningOf(text) && "special" });
 
-/** The word that a position predicts, with its probability: a button that makes it the current position. */
+/** Make a button with the word that a position predicts and its probability; it chooses this position. */
 const saidToken = ({ input, expected, predicted, probability }, place) => {
   const content = [tokenText(expected), element("span.probability", probability.toFixed(2)), shareBar(probability)];
   return button(content, () => setState({ position: place }), {
@@ -112,7 +112,7 @@ const saidToken = ({ input, expected, predicted, probability }, place) => {
   });
 };
 
-/** The memory: a vector for each source token as a strip of heat, and how much the current position takes of each. */
+/** Draw the memory: each source token's vector as a coloured strip, and the current position's attention to it. */
 const memoryBand = (run, memory) => {
   const { columns, at } = panelOf(memory);
   const { most } = scaleOf("numbers", memory);

@@ -1,4 +1,4 @@
-// What a switch changed, in words and numbers: each sentence is computed from the runs before and after.
+// Say in words and numbers what a switch changed. Each sentence is computed from the runs before and after.
 
 import { button, chip, element, found, say } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
@@ -6,7 +6,7 @@ import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/p
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
 
-/** A sentence on what the switches changed; null if there are none. */
+/** Describe what the switches changed; null if no switch is set. */
 export const effectOf = async (run, before, reason) => {
   const reset = button("Reset", resetSwitches, { "data-key": "effect-reset" });
   if (reason) {
@@ -35,8 +35,8 @@ export const effectOf = async (run, before, reason) => {
   ];
 };
 
-/** Find the position that looks most at the word it must predict: {part, head, row, column, value}, and `here` the most
- *  in the head that is open; null if none does. */
+/** Find the position that attends most to the word it must predict: {part, head, row, column, value, here (the same for
+ *  the open head)}; null if no position does. */
 const leakOf = async (run, { where, head: only }) => {
   const parts = attentionsOf(run).filter(isDecoderSelf);
   const part = where ?? (parts.includes(state.block) ? state.block : parts[0]);
@@ -60,7 +60,7 @@ const leakSentence = (run, leak) => {
   ];
 };
 
-/** A button to the cell that leaks most; if none leaks, to all positions at once, as in training. */
+/** Make a button to the cell that leaks most; if none leaks, to all positions at once, as in training. */
 const seeLeak = (leak) => {
   const { part, head, row, column } = leak ?? {};
   const [label, changes] = leak
@@ -69,12 +69,12 @@ const seeLeak = (leak) => {
   return button(label, () => setState(changes), { class: "primary", "data-key": "see-leak" });
 };
 
-/** How sharp the weights become without the division of the scores: the weight that changes most. */
+/** Describe how much sharper the weights are if the scores are not divided: name the weight that changes most. */
 const scaleSentence = async (run, before, where) => {
   const part = where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find(isDecoderSelf));
   const [was, now] = await Promise.all([before, run].map(async (each) => panelsOf(await each.get(`${part}.weights`))));
   const change = (head) => (row, column) => now[head].at(row, column) - was[head].at(row, column);
-  const changes = was.map((panel, head) => ({ ...panel, at: change(head) })); // of padding, which was none before, none
+  const changes = was.map((panel, head) => ({ ...panel, at: change(head) })); // without new columns (padding)
   const { head, row, column } = largestCell(changes);
   const dimensions = run.config.width / run.config.heads;
   return [
@@ -91,7 +91,7 @@ const residualSentence = (where) =>
     ? `Without the residual connection of ${fullTitleOf(where)}, only what its part computed goes on.`
     : "Without residual connections, each part’s output replaces the stream: what earlier parts found is lost on the way.";
 
-/** The position that gives the two pad tokens most of its attention, among all that look at the source. */
+/** Describe the position that gives most of its attention to the two pad tokens of the source. */
 const paddingSentence = async (run, padding) => {
   const lastTwo = ({ rows, columns, at }) => ({
     rows,
@@ -114,14 +114,14 @@ const paddingSentence = async (run, padding) => {
 const silentSentence = (part, heads) =>
   `Head${heads.length > 1 ? "s" : ""} ${heads.join(", ")} of ${fullTitleOf(part)} add${heads.length > 1 ? "" : "s"} nothing.`;
 
-/** The probability of the expected word, before and after. */
+/** Describe the probability of the expected word, before and after. */
 const hereSentence = (run, before) => {
   const at = Math.min(state.position, run.expected.length - 1);
   const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
   return ["The probability of ", chip(run.expected[at]), ` goes from ${was} to ${now}.`];
 };
 
-/** The expected word whose probability changed most, and the number of words that the model would now change. */
+/** Describe the largest change of an expected word's probability, and how many words the model would change. */
 const changeSentence = (run, before) => {
   const changes = run.steps.map((step, at) => Math.abs(step.probability - before.steps[at].probability));
   const [most] = bestPlaces(changes, 1);

@@ -1,14 +1,14 @@
-// Fitting the tokens of the drawing: in one line where there is room, else by turns in two, with smaller letters, with
-// the longest words cut short; at last, all are written upwards.
+// Fit the tokens of the drawing. The first way that fits is used: one line; two lines, by turns, with smaller letters;
+// long words cut short; all words written upwards.
 
-const SMALLEST = 0.7; // of a token's size
+const SMALLEST = 0.7; // the smallest size of a token, relative to the normal one
 const TRIED = [1, 0.9, 0.8].map((size) => [1, size]); // lines and sizes
 TRIED.push(...[0.9, 0.8, SMALLEST].map((size) => [2, size]));
-TRIED.push(...[64, 52, 42, 34, 28].map((most) => [2, SMALLEST, most])); // and the most pixels of a word
-const BESIDE = 150; // pixels of a stack beside its tokens
-const EDGE = 6; // pixels of a token beside its word
+TRIED.push(...[64, 52, 42, 34, 28].map((most) => [2, SMALLEST, most])); // and the largest width of a word, in pixels
+const BESIDE = 150; // pixels that a stack needs beside its tokens
+const EDGE = 6; // pixels that a token needs beside its word
 
-/** Give each stack of a drawing its share of the width, and each of its tokens its place. */
+/** Give each stack of a drawing its share of the width, and each token its position. */
 export const fitTokens = (model) => {
   const stacks = [...model.querySelectorAll(".stack")];
   model.classList.add("measured");
@@ -20,14 +20,14 @@ export const fitTokens = (model) => {
   stacks.forEach((stack, at) => placeTokens(stack, widths[at]));
 };
 
-/** The widths of the words of a stack: of each position the wider, of what goes in and what comes out. */
+/** Return a width for each position of a stack: the wider one of its input word and its output word. */
 const widthsOfWords = (stack) => {
   const width = ({ children }) => Math.max(...[...children].map((part) => part.getBoundingClientRect().width));
   const rows = [...stack.querySelectorAll(".token-row")].map(({ children }) => [...children].map(width));
   return rows[0].map((_, at) => Math.max(...rows.map((row) => row[at])));
 };
 
-/** Tokens packed by turns into so many lines: {middles, width}. */
+/** Pack tokens into `lines` lines, by turns. Return {middles (of the tokens), width}. */
 const packed = (widths, lines, size = 1, most = Infinity) => {
   const halves = widths.map((width) => (Math.min(width * size, most) + EDGE) / 2);
   const middles = [];
@@ -38,7 +38,7 @@ const packed = (widths, lines, size = 1, most = Infinity) => {
   for (let at = middles.length - 2; at > 0; at--) {
     const least = at < lines ? halves[at] : middles[at - lines] + halves[at - lines] + halves[at];
     const most = at + lines < middles.length ? middles[at + lines] - halves[at + lines] - halves[at] : Infinity;
-    middles[at] = Math.min(most, Math.max(least, (middles[at - 1] + middles[at + 1]) / 2)); // between its neighbours
+    middles[at] = Math.min(most, Math.max(least, (middles[at - 1] + middles[at + 1]) / 2)); // near the middle
   }
   return { middles, width: Math.max(...middles.map((middle, at) => middle + halves[at])) };
 };

@@ -1,5 +1,5 @@
-// Everything by keyboard: arrows among the parts of a drawing, Enter down a level, Escape up, brackets for heads,
-// comma and full stop for layers, space to play.
+// Keyboard control: arrow keys move between parts of the drawing, Enter opens a part, Escape goes up a level, brackets
+// change the head, comma and full stop change the layer, and the space bar plays the steps.
 
 import { found, isNarrow, keyed, say } from "../base/elements.js";
 import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
@@ -10,7 +10,7 @@ import { foldDock } from "./panel.js";
 import { changeLayer } from "./stage.js";
 
 addEventListener("keydown", (event) => {
-  const bracket = "[]".includes(event.key); // which some keyboards have with Alt or AltGr alone
+  const bracket = "[]".includes(event.key); // some keyboards need Alt or AltGr for these
   if (event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "Escape") return goUp(event);
@@ -22,7 +22,7 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-/** One level up: from a matrix to its part, from a part to its layer, from a layer to the model. */
+/** Go one level up: from a pinned cell to its part, from a part to its layer, from a layer to the model. */
 const goUp = (event) => {
   if (found("switches").contains(event.target)) return foldDock();
   if (state.row !== null) setState({ row: null, column: null });
@@ -57,7 +57,7 @@ export const focusLevel = (left) => {
       ? (keyed(stage.querySelector(".stage-row"), "block", left) ?? inStage(".sublayers button"))
       : inStage('.stage-bar [aria-current="step"]');
   (place ?? inStage(".way [aria-current]"))?.focus({ preventScroll: true });
-  if (isNarrow.matches) return (stage.scrollTop = 0); // the page behind it stays where it was
+  if (isNarrow.matches) return (stage.scrollTop = 0); // the page behind it must not scroll
   const top = state.block ? stage : found("drawing");
   const box = top.getBoundingClientRect();
   if (state.block || box.top < 0 || box.top > innerHeight * 0.6) top.scrollIntoView();

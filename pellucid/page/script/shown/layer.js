@@ -1,5 +1,5 @@
-// A layer from inside: its sublayers as a row. Along the bottom runs the stream, one vector for each position; each
-// sublayer reads it and adds its own vectors, and a norm makes the sums comparable again.
+// Show the inside of a layer: its sublayers in a row and, below them, the stream of vectors, one for each position.
+// Each sublayer reads the stream and adds its own vectors; a norm then brings the sums to the same scale.
 
 import { element, words } from "../base/elements.js";
 import { panelOf } from "../base/numbers.js";
@@ -10,11 +10,11 @@ import { scaleOf, shadesOf } from "../matrices/scales.js";
 import { state } from "../view/state.js";
 import { openingButton } from "./drawing.js";
 
-/** A layer of the run as elements. */
+/** Make the elements that show a layer of a run. */
 export const layerView = async (run, layer) => {
   const { sublayers, normFirst } = sublayersOf(run, layer);
   const streams = [];
-  let flows = await run.get(madeOf(run, `${layer}.residual_1.sum`).of[0]); // what runs into the layer
+  let flows = await run.get(madeOf(run, `${layer}.residual_1.sum`).of[0]); // the layer's input
   for (const { part, residual } of sublayers) {
     const [added, next] = [await run.get(`${part}.output`), await run.get(`${residual}.output`)];
     streams.push({ part, residual, flows, added, next });
@@ -67,7 +67,7 @@ const sublayerGroup = ({ part, residual, added, next }, normFirst, lit) => {
   ]);
 };
 
-/** A tensor of positions and dimensions as a small picture: a row for each position, the current one marked. */
+/** Make a small picture of a tensor with a row for each position; the current position is marked. */
 const strip = (tensor, { at, token, most }, label) => {
   const panel = panelOf(tensor);
   const { rows, columns } = panel;

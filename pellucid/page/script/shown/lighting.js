@@ -1,4 +1,4 @@
-// Lighting up: which position of the target the headline and the drawing show, and where in the source it looked.
+// Light up one position of the target in the headline and the drawing, and show where in the source it attends to.
 
 import { chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
@@ -6,17 +6,17 @@ import { isReached, state } from "../view/state.js";
 import { fitTokens } from "./fitting.js";
 import { lightStrands } from "./strands.js";
 
-// What is lit: a run and where its positions looked; a drawing, which may still be that of a run before;
-// the position of the view, and the one that a pointer is on.
+// What is lit: a run; its `shares` (the attention of each position to the source); a drawing, which may belong to an
+// earlier run; the position of the view (`shown`); and the position under the pointer.
 const lit = { run: null, shares: [], drawing: null, shown: 0, position: 0 };
 
-/** Light up the headline of a run: where each position looked, and the position of the view. */
+/** Light up the headline of a run, at the position of the view. */
 export const lightHeadline = (run, shares, position) => {
   Object.assign(lit, { run, shares, shown: position });
   lightPosition(position);
 };
 
-/** The drawing that is to be lit up: {model, run, looks}. */
+/** Set the drawing to light up, {model, run, looks}, and light it up. */
 export const lightDrawing = (drawing) => {
   lit.drawing = drawing;
   lightAgain();
@@ -24,8 +24,8 @@ export const lightDrawing = (drawing) => {
   watchSize.observe(drawing.model);
 };
 
-// Whatever depends on measures is drawn again when the layout changes: another window size, or paper; or when a drawing
-// is seen that was hidden.
+// Sizes are measured again when the layout changes: with the size of the window, in print, or if a hidden drawing
+// becomes visible.
 const lightAgain = () => {
   if (lit.drawing?.model.checkVisibility()) fitTokens(lit.drawing.model);
   lightPosition(lit.position);
@@ -34,7 +34,7 @@ const watchSize = new ResizeObserver(lightAgain);
 addEventListener("resize", lightAgain);
 matchMedia("print").addEventListener("change", lightAgain);
 
-/** Light a position up while a pointer or the focus is on an element. */
+/** Return event handlers that light a position up while the pointer or the focus is on an element. */
 export const glancing = (position) => {
   const glance = () => isReached(position) && lightPosition(position);
   const leave = () => lightPosition(lit.shown);
@@ -43,7 +43,7 @@ export const glancing = (position) => {
 
 const lightPosition = (position) => {
   lit.position = position;
-  const drawing = lit.drawing?.run === lit.run ? lit.drawing : null; // positions are those of one run
+  const drawing = lit.drawing?.run === lit.run ? lit.drawing : null; // a drawing of another run has other positions
   lightTokens(found("sentence"), position);
   drawArcs(position);
   if (!drawing) return;
@@ -63,9 +63,9 @@ const lightTokens = (place, position) => {
   shareOut(place, lit.shares[position] ?? []);
 };
 
-export const MOST_ROWS = 8; // of the memory; of a longer one the rows with the least attention are only counted
+export const MOST_ROWS = 8; // the number of memory rows that are shown; rows with less attention are only counted
 
-/** Show shares of the source: in the headline, on the memory and under the encoder. */
+/** Show each source token's share of the attention: in the headline, on the memory and under the encoder. */
 const shareOut = (place, row) => {
   const shareOf = (token) => row[Number(token.dataset.source)] ?? 0;
   for (const token of place.querySelectorAll("[data-source]")) {
@@ -80,9 +80,9 @@ const shareOut = (place, row) => {
   });
 };
 
-const ARC = 40; // pixels, how high
+const ARC = 40; // the height of an arc in pixels
 
-/** Arcs from a word of the headline to the words that it looked at. */
+/** Draw arcs from a target word of the headline to the source words that it attends to. */
 const drawArcs = (position) => {
   const place = found("sentence");
   const svg = place.querySelector(".arcs");
@@ -102,7 +102,7 @@ const drawArcs = (position) => {
   svg.replaceChildren(...(word ? [...place.querySelectorAll("[data-source]")].map(arcTo) : []));
 };
 
-/** Beside the decoder: what it has read so far, and the most probable next words. */
+/** Show, beside the decoder, the tokens that it has read and the most probable next words. */
 const nextWords = (run, position) => {
   const { alternatives, expected } = run.steps[position];
   const read = run.target.slice(0, position + 1).map((token) => [chip(token), " "]);

@@ -1,4 +1,4 @@
-// Start the page: read the content of the file, then show the view of its address, and of each later address.
+// Start the page: read the content of the file, then show the view that the address names, and each later view.
 
 import { fill, found, words } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -24,7 +24,7 @@ import { drawTour, goToStop } from "./tour.js";
 
 let viewsAsked = 0;
 
-/** Draw the state. If several drawings are asked for in a row, only the last is drawn. */
+/** Draw the state. If it changes while it is being drawn, only the last state is drawn to the end. */
 const showView = async (focus = null) => {
   const asked = (viewsAsked += 1);
   const isWanted = () => asked === viewsAsked;
@@ -41,13 +41,13 @@ const showView = async (focus = null) => {
     if (focus) focusLevel(focus.left);
     document.body.dataset.shown = location.hash; // the view that is drawn; tests wait for it
   } catch (error) {
-    if (!isWanted()) return; // what was being drawn is no longer wanted
+    if (!isWanted()) return; // a newer drawing was requested
     tellFault(error.message);
     throw error;
   }
 };
 
-/** If an address asks for a sentence that cannot be explained, show the page's own; the sentence stays in its field. */
+/** If a sentence in the address cannot be explained, show the page's own run; the sentence stays in its field. */
 const runsInstead = (asked, error) => {
   if (asked.text === null || asked !== state) throw error;
   writeTyped(asked);
@@ -55,8 +55,8 @@ const runsInstead = (asked, error) => {
   return runsOfView();
 };
 
-/** The runs that the state asks for: the sentence, switched or not, as all positions at once and as this step has it,
- *  and what stands beside it. */
+/** Return the runs of the state: base (without switches), whole (all positions, with switches), run and before (both at
+ *  the current step), and the run beside them. */
 const runsOfView = async () => {
   const chosen = page.runs[state.run];
   const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
@@ -69,8 +69,8 @@ const runsOfView = async () => {
 
 const drawnFor = new Map();
 
-/** Draw a part again only if its facts have changed; a second call during the drawing waits for the same drawing. A
- *  failed drawing shows its message, and the next call tries again. */
+/** Draw a part of the page only if its facts have changed. A second call with the same facts returns the same promise.
+ *  If drawing fails, show the error; the next call tries again. */
 const drawFor = (name, facts, draw) => {
   const known = drawnFor.get(name);
   if (known?.facts.length === facts.length && known.facts.every((fact, at) => fact === facts[at])) return known.drawing;
@@ -84,7 +84,7 @@ const drawFor = (name, facts, draw) => {
   return drawing;
 };
 
-/** Fill the place with this id by `make`, if its facts have changed. */
+/** Fill the place with this id with the result of `make` if the facts have changed. */
 const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), make()));
 
 const drawView = async ({ base, whole, run, before, beside, reason, shares }, isWanted) => {
@@ -93,7 +93,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
-  found("difference").hidden = base !== page.runs[0]; // these are of the recording alone
+  found("difference").hidden = base !== page.runs[0]; // only the recorded run has these
   found("looked").hidden = run !== page.runs[0];
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   holdBehind(block !== "" && open !== "own");
@@ -125,7 +125,7 @@ const drawModel = async (run) => {
   if (await fill(found("drawing"), model)) (await model).appear();
 };
 
-/** Scroll to a stage that an address or the tour opens; a stage that was opened by hand stays where it is. */
+/** Scroll to a stage that an address or the tour opens; if the reader opened the stage, do not scroll. */
 const showOpenMatrix = () => {
   if (found("stage").querySelector(".stage-plates").contains(document.activeElement)) return;
   measureEdges();
@@ -134,7 +134,7 @@ const showOpenMatrix = () => {
   if (state.open === "tour" || (state.tensor && (top < 0 || top > innerHeight / 2))) place.scrollIntoView();
 };
 
-/** The tour and the form for one's own matrices, each in its place, drawn by their own files. */
+/** Draw the tour or the form for the reader's own matrices, if it is open. */
 const drawOpened = async (open) => {
   for (const name of ["tour", "own"]) found(`open-${name}`).setAttribute("aria-expanded", String(open === name));
   found("open-own").textContent = open === "own" ? "← Back" : "Check my homework";
@@ -162,7 +162,7 @@ const showAddress = () => {
   return showView();
 };
 
-// The heights of the parts at the edges, for the style: the rest of the window is left for what is between them.
+// The parts at the edges of the window. CSS needs their heights, to give the rest of the window to the other parts.
 const EDGES = {
   "--tour-height": found("tour-place"),
   "--masthead": document.querySelector(".masthead"),

@@ -1,4 +1,4 @@
-// The switches: taking a part away shows what it is for. A switch that a page cannot compute says why.
+// The panel of switches: removing a part of the model shows its purpose. A switch that cannot be computed says why.
 
 import { button, choiceButton, choiceOf, element, found, redraw, say } from "../base/elements.js";
 import { fullTitleOf, isAttention, isResidual, lastCrossOf } from "../runs/parts.js";
@@ -18,24 +18,24 @@ export const startSwitches = () => {
   found("close-switches").addEventListener("click", () => foldDock());
 };
 
-/** Draw the switches in their present state; the panel stays open or closed. */
+/** Draw the switches in their current state; the panel stays open or closed. */
 export const drawSwitches = (run) =>
   redraw(found("switch-rows"), Object.keys(TOGGLES).map(toggle), paddingChoice(), headChoice(run), whereChoice());
 
-/** Show another run beside the present one, or no longer; inside a part the plates show it, else what is below. */
+/** Show another run beside the current one, or hide it. If no part is open, scroll to the comparison below. */
 export const compare = async (beside, changes = {}) => {
   await setState({ beside, ...changes });
   if (beside && !state.block) found("beside").scrollIntoView({ block: "nearest" });
 };
 
-/** The button that shows the run before the switches beside the present one. */
+/** Make a button that shows the run without switches beside the current run. */
 export const compareButton = () => {
   const isBeside = state.beside === "before";
   const properties = { "data-key": "effect-beside", pressed: isBeside };
   return button("Compare before and after", () => compare(isBeside ? "" : "before"), properties);
 };
 
-/** A choice that changes the switches, or says why it cannot. */
+/** Return a choice that changes the switches, with the reason if it is not possible. */
 const option = (key, label, chosen, changes) => ({
   key,
   label,
@@ -44,7 +44,7 @@ const option = (key, label, chosen, changes) => ({
   choose: () => setState({ switches: { ...state.switches, ...changes }, ...timeFor(changes) }),
 });
 
-/** At a step no later word exists that a lifted mask could let through: all at once shows what it does. */
+/** Without the causal mask, show all positions at once: at a step there are no later words that could leak. */
 const timeFor = ({ causal = true }) => (causal ? {} : { mode: "training" });
 
 export const resetSwitches = async () => {
@@ -53,7 +53,7 @@ export const resetSwitches = async () => {
   if (document.activeElement === document.body) found("unfold").focus({ preventScroll: true });
 };
 
-/** A switch for a part of the model, or for the cache, which all positions at once do not need. */
+/** Make a switch for a part of the model or for the cache. Without steps, the cache switch is not available. */
 const toggle = (name) => {
   const { cached, mode, switches } = state;
   const reason = mode === "step" ? "" : "Choose a step: all positions at once need no cache.";
@@ -66,7 +66,7 @@ const toggle = (name) => {
   return element("div.switch", place, sayings(choice.reason, says));
 };
 
-/** The meaning of a switch, or why it is not available. */
+/** Show the meaning of a switch, or the reason why it is not available. */
 const sayings = (reason, says) => element("p", { class: reason && "reason" }, reason || says);
 
 const PADDINGS = { none: "none", masked: "masked", unmasked: "not masked" };
@@ -78,7 +78,7 @@ const paddingChoice = () => {
   return switchOf("Padding", "two pad tokens after the source", choices);
 };
 
-/** The heads of the open attention, or of the last cross-attention if none is open. */
+/** Make switches for the heads of the open attention, or of the last cross-attention if none is open. */
 const headChoice = (run) => {
   const { silent } = state.switches;
   const part = isAttention(state.block) ? state.block : lastCrossOf(run);
@@ -92,7 +92,7 @@ const headChoice = (run) => {
   return switchOf("Heads", `of ${fullTitleOf(part)}; off: it adds nothing`, heads);
 };
 
-/** Where the switches apply: everywhere, in the open part alone, or for the chosen head alone. */
+/** Choose where the switches apply: everywhere, only in the open part, or only for the chosen head. */
 const whereChoice = () => {
   const { where, head } = state.switches;
   const at = where ?? (isAttention(state.block) || isResidual(state.block) ? state.block : null);
@@ -104,19 +104,19 @@ const whereChoice = () => {
   return switchOf("Where", at ? "mask, scale and residual" : "open a part to switch there alone", options);
 };
 
-/** A row of choices. */
+/** Make a row of choices. */
 const switchOf = (title, says, choices) => {
   const reason = choices.find((choice) => choice.reason && !choice.chosen)?.reason;
   const heading = element("b", title);
   return element("div.switch", choiceOf(title, heading, choices, { class: "choices" }), sayings(reason, says));
 };
 
-// The fold of the dock
+// The dock, which can be folded
 
 export const foldDock = (unfolded = false) => {
   document.body.classList.toggle("unfolded", unfolded);
   found("switches").hidden = !unfolded;
   found("unfold").setAttribute("aria-expanded", String(unfolded));
-  dispatchEvent(new Event("resize")); // what is drawn to the window's width gives way
+  dispatchEvent(new Event("resize")); // drawings must fit again
   (unfolded ? found("switches").querySelector("[role=switch]") : found("unfold")).focus();
 };

@@ -1,5 +1,5 @@
-// The headline: a sentence and what it became, each word live; what is said of a translation that the reader gave; and,
-// below the drawing, each step in a table.
+// Make the headline (a sentence and its translation, with a button for each word), a remark on a translation that the
+// reader gave, and the table of steps below the drawing.
 
 import { button, chip, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
@@ -9,8 +9,8 @@ import { setState, state } from "../view/state.js";
 import { ownTranslation, partingOf } from "../view/typing.js";
 import { glancing } from "./lighting.js";
 
-/** The headline of a whole run, with the numbers of the run that is shown; of a switched one, `before` is the run
- *  without switches. */
+/** Make the headline of a whole run, with the probabilities of the shown run's steps. `before`: the run without
+ *  switches, or null. */
 export const headlineOf = (run, { steps }, before) => {
   const to = /^[\w-]+$/.test(run.to ?? "") ? run.to : null;
   const [source, target] = [run.text, run.translation].map(visibleText);
@@ -26,7 +26,7 @@ export const headlineOf = (run, { steps }, before) => {
   ];
 };
 
-/** A sentence as nodes: each token that is found in it, in order, becomes a button; the rest stays text. */
+/** Return a sentence as nodes: each token that is found in it, in order, becomes an element; the rest stays text. */
 const liveWords = (text, tokens, live) => {
   const nodes = [];
   let at = 0;
@@ -42,9 +42,9 @@ const liveWords = (text, tokens, live) => {
 
 const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
 
-/** A word of the translation, with its probability; crossed out if the model would now say another word. */
+/** Make a word of the translation, with its probability; it is crossed out if the model would now say another word. */
 const targetWordOf = (steps, before) => (word, place) => {
-  const { probability = NaN, predicted, expected } = steps[place] ?? {}; // no numbers before its step, without a mask
+  const { probability = NaN, predicted, expected } = steps[place] ?? {}; // a later step may have no numbers yet
   const isOther = before !== null && predicted !== expected;
   const now = isOther && tokenName(predicted);
   const said = steps[place] ? `, probability ${fourDecimals(probability)}` : "";
@@ -59,8 +59,8 @@ const targetWordOf = (steps, before) => (word, place) => {
   });
 };
 
-/** How a sentence was read that was typed with other capitals; and where a given translation first differs from the
- *  model's own. Null where there is nothing to say. */
+/** Say how a sentence was read if its upper and lower case were corrected, and where a given translation first differs
+ *  from the model's own; null if there is nothing to say. */
 export const givenInWords = async (run, typed) => {
   const read = typed !== null && typed !== run.text && ["Read as ", chip(run.text), ". "];
   const differs = run.forced && (await differenceOf(run));
@@ -79,14 +79,14 @@ const differenceOf = async (run) => {
     `${given}. The model says `,
     words(said.translation),
     `, with a loss of ${loss(said)}; this one has ${loss(run)}. They part at position ${place + 1}: `,
-    has(said.steps[place]), // the two have read the same so far
+    has(said.steps[place]), // both have the same earlier words
     ", ",
     has(run.steps[place]),
     ".",
   ];
 };
 
-/** The table of steps: input, expected, predicted, probability, loss and the most probable words. */
+/** Make the table of steps: input, expected and predicted word, probability, loss and the most probable words. */
 export const stepsTable = (run, before) => {
   const total = run.steps.reduce((sum, step) => sum + step.loss, 0);
   const was = before ? ["before the switch"] : [];

@@ -1,4 +1,4 @@
-// The stage: where a block of the model opens in place, with the way back.
+// The stage: it shows the open block of the model, and the way back.
 
 import { button, choiceOf, element, fill, found, isNarrow, keysOf } from "../base/elements.js";
 import { roam } from "../base/roam.js";
@@ -24,8 +24,8 @@ export const drawStage = async (run, beside, place) => {
   else if (state.block === block) await drawOpenPart(run, beside, plates);
 };
 
-/** On a narrow screen the stage is a sheet over the page: the Tab key does not reach what is behind it, and what a
- *  switch changed is told in it. */
+/** On a narrow screen, the stage covers the page: the Tab key must not reach elements behind it, and the stage itself
+ *  tells what a switch changed. */
 export const holdBehind = (isOpen) => {
   const isOver = isOpen && isNarrow.matches;
   const [stage, effect] = [found("stage"), found("effect")];
@@ -39,7 +39,7 @@ export const holdBehind = (isOpen) => {
 
 isNarrow.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));
 
-/** The path to the block, with a link to each level above it; and the chooser of the layer. */
+/** Make the path to the block, with a button for each level above it, and the chooser of the layer. */
 const wayTo = (run) => {
   const { block } = state;
   const layer = layerOf(block);
@@ -65,20 +65,20 @@ const wayTo = (run) => {
   ];
 };
 
-/** The same part in another layer of the stack, and the tensor that has the same place there. */
+/** Open the same part, and the same tensor in it, in another layer of the stack. */
 export const changeLayer = (layer) => {
   const block = state.block.replace(layerOf(state.block), layer);
   const [here, there] = [state.block, block].map((each) => tensorsIn(current.run, each));
   return setState({ block, tensor: there[here.indexOf(state.tensor)] ?? null });
 };
 
-/** The stages of the open part, drawn by their own files; they report what was chosen. */
+/** Draw the stages of the open part; they call `select` when the reader chooses something. */
 const drawOpenPart = (run, besideRun, place) => {
   const { mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
   const isSame = (side) => run[side].join("\n") === besideRun[side].join("\n");
-  const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // of the same tokens
+  const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // only a run of the same tokens
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
   const view = { ...state, run: until(run), beside: until(beside), time, select: setState, walk: walkTo };
   return drawStages(view, place);

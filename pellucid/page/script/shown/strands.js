@@ -1,13 +1,13 @@
-// The lines of the drawing: each token's vector rising through the blocks, who looks at whom inside an attention,
-// and the memory's keys and values on their way to every cross-attention.
+// Draw the lines of the drawing: each token's vector that rises through the blocks, the weights inside an attention,
+// and the memory's keys and values that go to every cross-attention.
 
 import { drawn } from "../base/elements.js";
 import { isReached } from "../view/state.js";
 
-export const MOST_LINES = 40; // tokens, beyond which only the current position has its line
+export const MOST_LINES = 40; // if there are more tokens, only the current position has a line
 
-/** Draw the lines of a drawing with this target position lit up; `looks` has of each self-attention who looks at whom,
- *  as strong as the line. */
+/** Draw the lines of a drawing, with this target position lit up. `looks`: the weights of each self-attention, which
+ *  are the strengths of its lines. */
 export const lightStrands = ({ model, looks }, position) => {
   const svg = model.querySelector(".strands");
   const origin = model.getBoundingClientRect();
@@ -17,7 +17,7 @@ export const lightStrands = ({ model, looks }, position) => {
     return { part, left: x, top: y, right: x + width, bottom: y + height, x: x + width / 2, y: y + height / 2 };
   };
   const boxes = (selector) => [...model.querySelectorAll(selector)].map(box);
-  const isCompact = model.classList.contains("compact"); // there a layer's parts stand side by side
+  const isCompact = model.classList.contains("compact"); // a layer's parts are side by side
   svg.setAttribute("viewBox", `0 0 ${origin.width} ${origin.height}`);
   svg.replaceChildren(
     ...(isCompact ? [] : rising(boxes(".source .token"), boxes(".encoder .block"), looks, null)),
@@ -26,7 +26,7 @@ export const lightStrands = ({ model, looks }, position) => {
   );
 };
 
-/** Each token's line through its stack, and inside an attention a line from each attended token to the asking one. */
+/** Draw each token's line through its stack and, inside an attention, lines from attended tokens to asking tokens. */
 const rising = (places, blocks, looks, lit) => {
   if (places.length === 0 || blocks.length === 0) return [];
   const upwards = places[0].top > blocks[0].top;
@@ -44,18 +44,18 @@ const rising = (places, blocks, looks, lit) => {
 /** Give a line the states of its token. */
 const statesOf = (token) => ["lit", "unsaid", "cached"].filter((state) => token.classList.contains(state)).join(" ");
 
-const FAINTEST = 0.02; // the least share that has a line; of many tokens, the lit one's apart, an equal share
-const MANY = 8;
+const FAINTEST = 0.02; // a smaller weight has no line
+const MANY = 8; // with more tokens, only the lit token has such faint lines; others need an equal share (1 / tokens)
 
-/** Inside an attention, a line from each attended position to the position that asks. */
+/** Inside an attention, draw a line from each attended position to the position that asks. */
 const crossings = (places, block, weight, lit, upwards) => {
-  const name = block.part.querySelector("span").getBoundingClientRect().height; // on top, where the screen is narrow
+  const name = block.part.querySelector("span").getBoundingClientRect().height; // the name is on top on a narrow screen
   const [in_, out] = upwards ? [block.bottom - 3, block.top + 3] : [block.top + name + 8, block.bottom - 3];
   const middle = (in_ + out) / 2;
   const line = (row, column) => {
     const [asks, asked, share] = [places[row].x, places[column].x, weight.at(row, column)];
     if (share < (row === lit || places.length <= MANY ? FAINTEST : 1 / places.length)) return [];
-    const aside = asked - 11 - share * 10; // what a position gives itself is a loop
+    const aside = asked - 11 - share * 10; // a position's weight for itself is a loop
     const [over, under] =
       row === column ? [`${aside},${in_}`, `${aside},${out}`] : [`${asked},${middle}`, `${asks},${middle}`];
     const d = `M${asked},${in_} C${over} ${under} ${asks},${out}`;
@@ -65,7 +65,7 @@ const crossings = (places, block, weight, lit, upwards) => {
   return asking.flatMap((row) => places.flatMap((_, column) => line(row, column)));
 };
 
-/** From the encoder to the memory, and from there keys and values to each cross-attention, up to the lit line. */
+/** Draw the line from the encoder to the memory, and keys and values from there to each cross-attention. */
 const bridges = (model, box, position, isCompact) => {
   const memory = box(model.querySelector(".memory"));
   const last = [...model.querySelectorAll(isCompact ? ".encoder .block" : ".encoder .add")].at(-1);
@@ -87,8 +87,8 @@ const bridges = (model, box, position, isCompact) => {
   ];
 };
 
-/** Keys and values from the memory into a cross-attention, and up to the lit line the query that meets them; `from` is
- *  where they leave a memory that stands beside it. */
+/** Draw keys and values from the memory into a cross-attention up to the lit line, and the query that meets them there.
+ *  `from`: the height where they leave a memory beside the decoder, or null if the memory is above. */
 const intoCross = (cross, memory, from, lit) => {
   const end = lit ?? cross.left;
   const x = cross.left - 26;

@@ -1,4 +1,4 @@
-// The guided tour: a card beside the live page, which it sets to a view at every stop.
+// The guided tour: a card beside the page. Each stop sets the page to a view.
 
 import { button, element, fill, found, say } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -7,7 +7,7 @@ import { hashOf, setState, state, stateOf, withinRuns } from "../view/state.js";
 import { current } from "../view/view.js";
 import { addressWithFacts, cellOfStop, withFacts } from "./tour_facts.js";
 
-/** The state of a tour's address for the present sentence, without anything that was tried before. */
+/** Return the state of a tour's address for the current sentence, without the reader's earlier changes. */
 const stateAt = async (address, run, cell, stop) => {
   const asked = stateOf(`#${await addressWithFacts(address, run, cell)}`);
   const { run: chosen, text, to, target } = state;
@@ -20,14 +20,15 @@ export const goToStop = async (number) => {
   if (stop) await setState(await stateAt(stop.view, run, await cellOfStop(run, stop), number));
 };
 
-/** End the tour, with the view as it is; the focus goes back to where the tour began, or into the sheet before it. */
+/** End the tour and keep the view. The focus goes to the button that opens the tour or, if the stage covers it, to the
+ *  stage. */
 const leaveTour = async () => {
   await setState({ open: "", stop: null });
   const isBehind = found("open-tour").closest("[inert]");
   (isBehind ? found("stage").querySelector(".close-sheet") : found("open-tour")).focus();
 };
 
-/** Draw the card of the present stop, which speaks of the sentence without any switch that is tried on the way; screen
+/** Draw the card of the current stop. Its text describes the run without switches, even if the reader tries one. Screen
  *  readers read a new stop aloud. */
 export const drawTour = async (place) => {
   const run = current.base;
@@ -71,7 +72,7 @@ const tourCard = async (run, number) => {
 const tourButton = (key, label, action, properties = {}) =>
   button(label, action, { "data-key": `tour-${key}`, ...properties });
 
-/** The button to try something, and to undo it. None if it would change nothing, or if the page cannot do it. */
+/** Make the button to try something and to undo it; null if it would change nothing or if the page cannot do it. */
 const trialButton = async (run, { view, trial, tried }, cell, number) => {
   const [own, wanted] = [await stateAt(view, run, cell, number), await stateAt(tried, run, cell, number)];
   if (hashOf(own) === hashOf(wanted) || cannotSwitch(run, wanted.switches)) return null;

@@ -1,4 +1,4 @@
-// The values of the names in braces in the tour's texts and addresses (tour.toml): facts of the translation.
+// The tour's texts and addresses (tour.toml) have names in braces; this file replaces them by facts of the translation.
 
 import { chip, withScripts } from "../base/elements.js";
 import { fourDecimals, inExponents, largestCell, panelOf, panelsOf } from "../base/numbers.js";
@@ -28,7 +28,7 @@ const FACTS = {
   "first word": (run) => chip(run.expected[0]),
   "its probability": (run) => fourDecimals(run.steps[0].probability),
   "difference of the two ways": (run) => differenceToSteps(run),
-  // Of the stop's cell.
+  // These depend on the stop's cell.
   head: (_, { head }) => head,
   row: (_, { row }) => row,
   column: (_, { column }) => column,
@@ -43,11 +43,11 @@ const FACTS = {
 
 const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
-/** "a, b and c", each set apart. */
+/** List tokens as "a, b and c", each as an element. */
 const listed = (tokens) =>
   tokens.flatMap((token, place) => [place === 0 ? "" : place === tokens.length - 1 ? " and " : ", ", chip(token)]);
 
-/** The difference of all at once from step by step, or why this page cannot compute it. */
+/** Say how much one pass differs from decoding step by step, or why this page cannot compute it. */
 const differenceToSteps = async (run) => {
   if (!run.computes)
     return "This page holds a recording and cannot decode it again to show that the numbers are the same.";
@@ -57,22 +57,22 @@ const differenceToSteps = async (run) => {
 
 const FIRST_CELL = { head: 0, row: 0, column: 0 };
 
-/** A text of the tour as a list of parts, with the facts of a run and of a cell in place of their names. */
+/** Return a text of the tour as a list of parts, with names replaced by the facts of a run and a cell. */
 export const withFacts = (text, run, cell = FIRST_CELL) => {
   const numberIn = async (name) => fourDecimals(panelOf(await run.get(name), cell.head).at(cell.row, cell.column));
   const fact = (name) => FACTS[name]?.(run, cell) ?? numberIn(name);
   return Promise.all(text.split(/\{(.*?)\}/).map((part, at) => (at % 2 ? fact(part) : withScripts(part))));
 };
 
-// Which cells a stop may speak of.
+// The cells that a stop may describe.
 const CELLS = {
   ahead: () => (row, column) => column > row,
   behind: () => (row, column) => column < row,
-  // Not of a special token, on either side.
+  // No special token on either side.
   surest: (run) => (row, column) => !meaningOf(run.source[column]) && !meaningOf(run.expected[row]),
 };
 
-/** The cell that a stop describes: the clearest one that is allowed, over all heads. */
+/** Return the cell that a stop describes: the allowed one with the largest number in all heads. */
 export const cellOfStop = async (run, { view, cell }) => {
   if (!cell) return FIRST_CELL;
   const [tensor] = (await addressWithFacts(view, run)).split("?");

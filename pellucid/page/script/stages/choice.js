@@ -1,23 +1,23 @@
-// The chosen cell of a stage: shown in the inspector, pinned, put into the address, framed in its operands.
+// Choose a cell of a stage: show it in the inspector, pin it, put it into the address, and frame its operands.
 
 import { largestCell } from "../base/numbers.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { inspect } from "./inspector.js";
 import { resultOf } from "./equations.js";
 
-/** Show a cell in the inspector while a pointer or the focus is on it. A pinned cell stays; arrow keys move it. */
+/** Show a cell in the inspector while the pointer or the focus is on it. A pinned cell stays; arrow keys move it. */
 export const lookAt = (drawing, cell, how) => {
   if (drawing.isPinned) return how === "move" && pinCell(drawing, cell, true);
-  if (how !== "pointer") drawing.rest = cell; // to which a pointer that leaves goes back
+  if (how !== "pointer") drawing.rest = cell; // the inspector shows it again when the pointer leaves
   frameCells(drawing, cell);
   return inspect(drawing, cell);
 };
 
-/** Keep a cell in the inspector and in the address. While arrow keys move it, the address waits. */
+/** Pin a cell: keep it in the inspector and in the address. While arrow keys move it, the address does not change. */
 export const pinCell = async (drawing, cell, isWalk = false) => {
   const { view } = drawing;
   const { spec } = cell.figure;
-  const isPinned = !spec.isParameter; // an address leads to tensors of the pass alone
+  const isPinned = !spec.isParameter; // an address cannot name a cell of a parameter
   if (!isPinned && drawing.isPinned) await drawing.unpin();
   Object.assign(drawing, { isPinned, isToShow: !isWalk, rest: cell });
   frameCells(drawing, cell);
@@ -32,14 +32,14 @@ export const pinCell = async (drawing, cell, isWalk = false) => {
 /** Frame the cell and, in the operands, the row and the column that it was computed from. */
 const frameCells = (drawing, { figure, row, column }) => {
   const isResult = figure.spec === resultOf(drawing.stage);
-  const made = figure.spec.back?.(row, column) ?? [row, column]; // of the best words, the column in the tensor
+  const made = figure.spec.back?.(row, column) ?? [row, column]; // its position in the tensor
   for (const each of drawing.plates.values()) {
     const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(...made) ?? null) : null;
     for (const matrix of each.grids) matrix.outline(area);
   }
 };
 
-/** The clearest cell: the largest number of the lit row; for weights, one that is not on the diagonal. */
+/** Return the cell with the largest number in the current row; for self-attention weights, not on the diagonal. */
 const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   const last = panel.rows - 1;
   const first = time?.mode === "step" ? last : 0;
@@ -52,7 +52,7 @@ const clearestCell = ({ time }, { panel, asks, kind, name, pick }) => {
   return [row, column];
 };
 
-/** Show the cell of the view: pinned if the address names one, else the clearest of the result. */
+/** Show the cell that the address names as pinned; if it names none, show the result's clearest cell. */
 export const showChoice = (drawing) => {
   const { view, stage, plates } = drawing;
   const ofTensor = [...plates.values()].filter(({ spec }) => spec.name === view.tensor);

@@ -1,5 +1,5 @@
-// The stages of a block: the tensors of the pass in the order of computation, each as an equation. Which equation, the
-// table of tensors says: it has the operation that makes a tensor, and what this reads.
+// Make the stages of a block: its tensors in the order of computation, each with its equation. The table of tensors
+// names the operation that computes a tensor, and the tensors that the operation reads.
 
 import { madeOf, productBehind, weightPanel } from "../runs/lineage.js";
 import { blockOf, splitName } from "../runs/parts.js";
@@ -8,10 +8,10 @@ import { divisorOfRun } from "../cells/attention_operations.js";
 import { ACTIVATION_WORDS, idsOfStack } from "../cells/operations.js";
 import { parameterPlate, sizeInWords, tensorPlate, vocabularySize } from "./specs.js";
 
-/** `number` is of the notes' seven steps, `sign` what its button says; the last of its items is its result.
+/** `number`: the step in the notes (1 to 7); `sign`: the label of its button; the last of `items` is the result.
  *  @typedef {{ key: string, number: string, sign: string, title: string, items: object[] }} Stage */
 
-/** The stages of the block of a view; of a worked example, of all its blocks. */
+/** Return the stages of a view's block; for a worked example, the stages of all its blocks. */
 export const stagesOf = async (view) => {
   const { run, block } = view;
   const isHere = (name) => captionOfTensor(name).stage && (run.isWorked || blockOf(name) === block);
@@ -19,7 +19,7 @@ export const stagesOf = async (view) => {
   return [...(await inputStage(view, names)), ...(await Promise.all(names.map((name) => stageOf(view, name))))];
 };
 
-/** X, from which the queries are computed, and in cross-attention the memory beside it. */
+/** Return the first stage of an attention: its input X and, for cross-attention, the memory. */
 const inputStage = async (view, names) => {
   const made = names.filter((name) => /(^|\.)(queries|keys)$/.test(name));
   const inputs = [...new Set(made.reverse().flatMap((name) => madeOf(view.run, name).of))];
@@ -27,7 +27,7 @@ const inputStage = async (view, names) => {
   return items.length ? [{ key: inputs.at(-1), number: "1", sign: "X", title: "Input of this sublayer", items }] : [];
 };
 
-/** A stage; where its equation ends with "=", its result says the equation in sizes: "(6×64)·(64×16) = (6×16)".
+/** Make a stage. If its equation ends with "=", the result shows it in sizes too: "(6×64)·(64×16) = (6×16)".
  *  @returns {Stage} */
 const stageOf = async (view, name) => {
   const { symbol, sign: chip, stage: title, step, by } = captionOfTensor(name);
@@ -47,13 +47,13 @@ const sign = (text, said) => ({ sign: text, words: said });
 export const TIMES = sign("·", "times");
 const [PLUS, EQUALS] = [sign("+", "plus"), sign("=", "equals")];
 
-// Which part of an operand a cell of the result is computed from.
+// The part of an operand that a cell of the result is computed from.
 export const COLUMN = (_, column) => ({ column });
 const ROW = (row) => ({ row });
 const CELL = (row, column) => ({ row, column });
 
-/** Operands of an operation: of each, what of it a cell comes from, and the sign after it, or a function that makes it.
- *  Of one that an example does not have, the sign before it is left out too. */
+/** Return a function that makes the operands of an operation. Each of `parts` is [the area of an operand that a cell
+ *  comes from, the sign after this operand or a function that makes the sign]. A missing operand has no sign. */
 const ofEach =
   (...parts) =>
   async (view, name) => {
@@ -72,7 +72,7 @@ const scaleSign = (run, name) => {
   return sign(`÷ ${root} =`, `divided by ${root} equals`);
 };
 
-/** x · W + b; nothing where a worked example has no W. */
+/** Make the operands of x · W + b; none if a worked example has no W. */
 const linearOperands = async (view, name) => {
   const { head, caption, panel, role } = await tensorPlate(view, name);
   const product = await productBehind(view.run, name, head);
@@ -90,7 +90,7 @@ const linearOperands = async (view, name) => {
   return [...items, EQUALS];
 };
 
-/** A bias, or the weight of a norm: one row, added or multiplied to every row. */
+/** Make a plate of a bias or of a norm's weight: one row, which applies to every row. */
 const rowPlate = (name, tensor, words, count, from = 0) =>
   parameterPlate(name, tensor, words, 1, count, {
     key: `${name}|${from}`,
@@ -112,7 +112,7 @@ const affineOperands = async (view, name) => {
   return [plate, TIMES, weightRow, PLUS, biasRow, EQUALS];
 };
 
-/** The contexts of all heads side by side: the concatenated matrix. */
+/** Make the operands of the concatenated matrix: the contexts of all heads, side by side. */
 const headOperands = async (view, name) => {
   const [context] = madeOf(view.run, name).of;
   const { shape, axes } = await view.run.get(context);
@@ -126,7 +126,7 @@ const headOperands = async (view, name) => {
   return [...plates.flatMap((plate, head) => (head ? [sign("|", "beside"), plate] : [plate])), EQUALS];
 };
 
-/** Each token's row of the embedding matrix, times √D; nothing where the page has no weights. */
+/** Make the operands of an embedding: each token's row of the matrix, times √D; none if the page has no weights. */
 const lookupOperands = async (view, name) => {
   const { run } = view;
   const [parameter] = madeOf(run, name).parameters;

@@ -1,4 +1,4 @@
-// The field of a stage: its operands and its result, as large as the window lets them be.
+// Draw the field of a stage: its operands and its result, as large as the window allows.
 
 import { element, found, isNarrow, keepFocus, withScripts } from "../base/elements.js";
 import { countInWords } from "../base/numbers.js";
@@ -7,15 +7,15 @@ import { fitStage } from "./fit.js";
 import { COLUMN, TIMES, resultOf } from "./equations.js";
 import { legendOfPlates, plateChip, plateFigure, symbolOf } from "./plate.js";
 
-/** Whether two visible matrices are multiplied: then a row and a column meet in their cell. */
+/** Return the layout of a stage. "product": two visible matrices are multiplied; a row and a column meet in a cell. */
 const layoutOf = ({ items }) => {
-  if (isNarrow.matches) return "narrow"; // the result comes first, its operands folded
+  if (isNarrow.matches) return "narrow"; // the result comes first, and its operands are folded
   const [, times, right] = items;
   const isProduct = times === TIMES && !right.isFolded && right.frames === COLUMN && right.panel.rows > 1;
   return isProduct && platesOf(items).length === 3 ? "product" : "row";
 };
 
-/** The items of a stage that are shown as matrices. */
+/** Return the items of a stage that are shown as matrices. */
 const platesOf = (items) => items.filter(({ sign, isFolded }) => !sign && !isFolded);
 
 export const fillField = (drawing) => {
@@ -34,10 +34,10 @@ export const fillField = (drawing) => {
   if (!stage.items.some((item) => item.isParameter && !item.panel)) return;
   const count = countInWords(view.run.model.parameter_count);
   const note = `${count} parameters: weight matrices are not in this page, their products are.`;
-  field.append(element("p.note.outlines", note)); // why a matrix is its shape alone
+  field.append(element("p.note.outlines", note)); // explains why only shapes are shown
 };
 
-/** How much room the matrices have, in pixels. */
+/** Return the room for the matrices, in pixels. */
 const roomOf = (field) => {
   const width = field.clientWidth || innerWidth - 48;
   const top = field.getBoundingClientRect().top + scrollY;
@@ -55,7 +55,7 @@ const itemsOf = (drawing, layout) => {
   return [element("div.corner", corner), plates];
 };
 
-/** An item as its symbol alone; a parameter's unfolds it, or folds it again. */
+/** Make an item's symbol. For a parameter it is a button that unfolds and folds the matrix. */
 const itemSymbol = (drawing, item) => {
   const { sign, words, key, folds, isFolded, role } = item;
   if (sign)
@@ -77,13 +77,13 @@ const itemElement = (drawing, item) => {
   return figure;
 };
 
-/** On a narrow screen the result comes first; its operands unfold below it. */
+/** Make the items for a narrow screen: the result comes first, and its operands unfold below it. */
 const narrowItems = (drawing) => {
   const { stage, unfolded } = drawing;
   const result = placedPlate(drawing, resultOf(stage));
   const operands = stage.items.slice(0, -1);
   if (!operands.some(({ sign }) => !sign)) return result;
-  const before = operands.at(-1).sign ? operands.slice(0, -1) : operands; // "=" has nothing after it here
+  const before = operands.at(-1).sign ? operands.slice(0, -1) : operands; // without the "=" at the end
   const title = before.map(({ sign, caption }) => (sign ? ` ${sign} ` : withScripts(caption.symbol)));
   const toggle = () => unfolded[fold.open ? "add" : "delete"]("operands");
   const fold = element("details.operands", { open: unfolded.has("operands"), toggle }, [
@@ -104,7 +104,7 @@ const placedPlate = (drawing, spec) => {
   return figure;
 };
 
-/** In print, an equation is as wide as its place, whatever the size of the window. */
+/** Scale equations to the width of the paper while the page is printed. */
 matchMedia("print").addEventListener("change", ({ matches }) => {
   for (const equation of document.querySelectorAll(".equation"))
     equation.style.zoom = matches ? Math.min(1, equation.parentElement.clientWidth / equation.scrollWidth) : "";

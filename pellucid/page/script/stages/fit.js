@@ -1,16 +1,16 @@
-// How large the cells of a stage's matrices are: as large as the room allows, with their digits where these fit. Rather
-// than lose digits, cells have three or two decimals, and matrices beside each other share their row labels.
+// Choose the size of the cells of a stage's matrices. Cells are as large as the room allows, and show their numbers if
+// these fit. To make numbers fit, cells have three or two decimals, or matrices side by side share their row labels.
 
 import { sumOf } from "../base/numbers.js";
 import { measuresOf, widthOf } from "./measures.js";
 
 const LARGEST = { digits: 66, painted: 26, row: 34, above: 22 };
-const GAP = 8; // between the items of a line
-const LINES = 13; // between two lines
-const THIN = 4; // a row of numbers that are only seen
-const FOLDED = 130; // a folded matrix
-const MARGIN = 8; // beside a token above its column
-const LEVEL = 20; // the height of tokens that stand level
+const GAP = 8; // the space between the items of a line, in pixels, as all sizes here
+const LINES = 13; // the space between two lines
+const THIN = 4; // the least height of a painted row
+const FOLDED = 130; // the width of a folded matrix
+const MARGIN = 8; // the space beside a token above its column
+const LEVEL = 20; // the height of tokens that are written horizontally
 
 /** Give every plate of a stage its `size`; `room` is {width, height}. */
 export const fitStage = ({ items }, room, layout) => {
@@ -31,11 +31,11 @@ export const fitStage = ({ items }, room, layout) => {
   return undefined;
 };
 
-/** Fit plates in the best way for which `fit` returns true; if there is none, the last way stays. The best is with the
- *  digits of all, then of all but one operand, of the result, of none; in a row, in a row with the labels of its first
- *  plate alone, the result below its operands; with four, three or two decimals. What is painted has columns of `least` pixels. */
+/** Try ways to fit plates, best first, until `fit` returns true; otherwise the last way is used. Which plates show
+ *  digits: all, all but one operand, the result, none. How they stand: in a row, in a row with shared labels, the
+ *  result below its operands. How many decimals: four, three, two. Painted columns are at least `least` pixels wide. */
 const firstThatFits = (plates, fit) => {
-  const cost = ({ plate, count }) => (plate.kind === "mask" ? Infinity : count); // a painted mask tells all
+  const cost = ({ plate, count }) => (plate.kind === "mask" ? Infinity : count); // a mask needs no digits
   const operands = plates.slice(0, -1).toSorted((one, other) => cost(other) - cost(one));
   const without = operands.map((operand) => plates.filter((each) => each !== operand));
   const ways = [plates, ...without, plates.slice(-1), []].flatMap((digits) =>
@@ -46,19 +46,19 @@ const firstThatFits = (plates, fit) => {
   [...ways, { least: 1, row: 2, digits: [], decimals: 4 }].some(fit);
 };
 
-/** How wide the columns of a plate may be beside its `labels`, and how wide it is with the least. */
+/** Return the least and the largest width of a plate's columns beside its `labels`, and the plate's least width. */
 const boundsOf = (each, way, labels) => {
   const { count, sum, caption, digits, token } = each;
   const hasDigits = way.digits.includes(each);
   const needed = hasDigits ? digits[way.decimals] : way.least;
   const most = hasDigits ? Math.max(needed, LARGEST.digits) : LARGEST.painted;
-  const least = Math.max(needed, Math.min(most, (caption - labels - sum) / count)); // its caption has that room anyway
+  const least = Math.max(needed, Math.min(most, (caption - labels - sum) / count)); // at least as wide as its caption
   const level = Math.min(most, Math.max(least, token + MARGIN));
   return { count, least, level, most, width: Math.max(caption, labels + sum + count * least) };
 };
 
-/** Widths of columns that share the free room: first so much that the tokens above them stand level, if there is room
- *  for that in all; then alike, up to the most. */
+/** Return the widths of columns that share the free room. If there is room, all columns first become so wide that their
+ *  tokens can be written horizontally; the rest is shared in proportion. */
 const widthsOf = (bounds, free) => {
   const toLevel = total(bounds, ({ count, least, level }) => count * (level - least));
   const isLevel = toLevel <= free;
@@ -72,7 +72,7 @@ const total = (list, of) => sumOf(list.map(of));
 const largest = (list, of) => Math.max(...list.map(of));
 const topOf = ({ plate, top }) => top + plate.size.head * (plate.other ? 2 : 1);
 
-/** What follows from the width of a plate's columns. */
+/** Set the size of a plate from the width of its columns. */
 const setSize = (each, way, width, labels, isShared) => {
   const isUpright = each.token > 0 && each.token + MARGIN > width;
   const head = isUpright ? each.token + 12 : LEVEL;
@@ -80,13 +80,13 @@ const setSize = (each, way, width, labels, isShared) => {
   each.plate.size = { width, numbers, decimals: way.decimals, labels, isShared, isUpright, head };
 };
 
-/** Fit lines of plates, with what stands between these; returns whether there is room. */
+/** Fit lines of plates and signs. Return whether there is enough room. */
 const fitLines = (lines, way, room) => {
   const isRoom = lines.map((line) => fitWidths(line, way, room.width));
   const plates = lines.map((line) => line.filter(({ plate }) => plate));
   for (const line of plates) {
     const head = largest(line, ({ plate }) => plate.size.head);
-    for (const { plate } of line) plate.size.head = head; // rows beside each other stand level
+    for (const { plate } of line) plate.size.head = head; // so that rows of plates side by side align
   }
   const rows = total(plates, (line) => largest(line, (each) => each.rows));
   const height = room.height - total(plates, (line) => largest(line, topOf) + LINES);
@@ -111,8 +111,8 @@ const fitWidths = (line, way, room) => {
   return free >= 0;
 };
 
-/** Fit a product, the right operand above the result: a row and a column meet in their cell. The result may do without
- *  labels: its rows have the left operand's, its columns the right one's. */
+/** Fit a product, with the right operand above the result: a row and a column meet in their cell. The result needs no
+ *  labels, because its rows and columns continue those of the operands. */
 const fitProduct = ([left, right, result], way, room) => {
   const isShared = Boolean(way.isShared);
   const labels = Math.max(right.labels, isShared ? 0 : result.labels);
@@ -133,7 +133,7 @@ const fitProduct = ([left, right, result], way, room) => {
   return free >= 0 && above >= least && [left, result].every((each) => down >= leastRow(each, way));
 };
 
-/** Plates above each other, whose columns are equally wide. */
+/** Return the bounds of plates that stand above each other and have columns of the same width. */
 const columnOf = (plates, way, labels) => {
   const all = plates.map((each) => boundsOf(each, way, labels));
   const [least, level, most] = ["least", "level", "most"].map((end) => largest(all, (each) => each[end]));

@@ -1,4 +1,4 @@
-// The inspector: of one cell, how it was made. It stands where it is; hover or focus fills it, click or Enter pins.
+// The inspector explains how one cell was computed: the cell under the pointer or the focus, or a pinned cell.
 
 import { button, element, redraw, rowHead, tableOf, withScripts, words, wordsOf } from "../base/elements.js";
 import { allDigits, fourDecimals, numbersOf } from "../base/numbers.js";
@@ -10,7 +10,7 @@ import { makingOf } from "../cells/making.js";
 import { stripsOfMaking } from "../cells/strips.js";
 import { besideTitles } from "./plate.js";
 
-/** Fill the inspector; if several cells are asked for while one is computed, show the last. */
+/** Show a cell in the inspector. If more cells are requested while one is computed, only the last is shown. */
 export const inspect = (drawing, cell) => {
   drawing.asked = cell;
   if (drawing.isInspecting) return;
@@ -24,7 +24,7 @@ export const inspect = (drawing, cell) => {
     inspector.className = `inspector role-${asked.figure.spec.role}${drawing.isPinned ? " pinned" : ""}`;
     redraw(inspector, made);
     inspector.querySelector(".names").open = isOpen;
-    // Below the matrices, where the window is narrow, it comes up when a cell is pinned.
+    // In a narrow window, the inspector is below the matrices: scroll to it when a cell is pinned.
     if (drawing.isToShow && getComputedStyle(inspector).position === "static")
       inspector.scrollIntoView({ block: "start" });
     drawing.isToShow = false;
@@ -59,13 +59,13 @@ const parameterNote = (run, { name, panel }) => {
   return `Training found this number: nothing makes it in this pass.${isKeyBias ? why : ""}`;
 };
 
-/** The line of our code, the names, the shape, the table of all digits: folded. */
+/** Make a folded part with the line of code, the names, the shape and the table of all digits. */
 const namesOf = (spec) => {
   const { caption, name, shape, isParameter } = spec;
   const code = isParameter ? null : codeOfTensor(name);
   const row = (label, ...children) => [element("dt", label), element("dd", children)];
   const place = code && element("small", ` ${code.file.split("/").at(-1)}:${code.line}`);
-  const parts = name.split(/(?<=\.)/).map((part) => [element("wbr"), part]); // it may break after its dots alone
+  const parts = name.split(/(?<=\.)/).map((part) => [element("wbr"), part]); // lines may break after a dot
   return element("details.names", [
     element("summary", "Code and names"),
     caption.reading && element("p", withScripts(caption.reading)),
@@ -79,7 +79,7 @@ const namesOf = (spec) => {
   ]);
 };
 
-/** A making (of makingOf) as an element: the number, the equation with its numbers, then every term with its share. */
+/** Show a making: the number, the equation with its numbers, then every term with its share. */
 const showMaking = (making) => {
   const { terms, written, difference, missing } = making;
   const far = difference === 0 ? "the same number" : `it differs by ${difference?.toExponential(1)}`;
@@ -101,7 +101,7 @@ const numberOfCell = (value, said) =>
     element("span.label", ` ${said}`),
   ]);
 
-/** Every term under its headings; a bar shows its size beside the largest one (for a softmax, its share). */
+/** Make a table of all terms. A bar shows the size of a term relative to the largest one (in a softmax, its share). */
 const termsTable = ({ headings, terms, total, sum = total, afterHeading }) => {
   const most = afterHeading ? 1 : Math.max(...terms.map(({ value }) => Math.abs(value)), 1e-30);
   const number = (value) => element("td", value === null ? "" : fourDecimals(value));

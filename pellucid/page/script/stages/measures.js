@@ -1,17 +1,17 @@
-// How much room a plate needs, in pixels: for its numbers, its labels and what stands above it.
+// Measure how much room a plate needs, in pixels, for its numbers, its labels and its heading.
 
 import { numbersOf, withDecimals } from "../base/numbers.js";
 import { tokenName } from "../base/tokens.js";
 
-const DIGIT = 7.13; // a character of a number
+const DIGIT = 7.13; // the width of a digit
 const LEAST = { digits: 28, row: 17, ofWord: 32 };
 const MOST = { label: 144, token: 80 };
-const CORNER = 92; // "attended to →"
+const CORNER = 92; // the width of "attended to →"
 const ROW_SUM = 62;
 
 const brush = document.createElement("canvas").getContext("2d");
 
-/** How wide a text is. */
+/** Return the width of a text. */
 export const widthOf = (text, font = "500 12px") => {
   brush.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
   return Math.ceil(brush.measureText(text).width);
@@ -19,7 +19,7 @@ export const widthOf = (text, font = "500 12px") => {
 
 const widest = (texts, font) => Math.max(0, ...[...new Set(texts)].map((text) => widthOf(tokenName(text), font)));
 
-/** What a plate needs: `digits` by the number of decimals, `labels` of its rows, `token` above a column, …
+/** The sizes that a plate needs: `digits` for each number of decimals, its row `labels`, a `token` above a column, …
  *  @typedef {{ plate: object, count: number, rows: number, digits: object, row: number, labels: number, token: number,
  *    sum: number, caption: number, top: number }} Measures
  *  @returns {Measures} */
@@ -37,14 +37,14 @@ export const measuresOf = (plate) => {
     token: plate.areTokensAbove ? Math.min(MOST.token, widest(columns)) : 0,
     sum: plate.rowSums ? ROW_SUM : 0,
     caption: Math.ceil(Math.max(title, sizes)),
-    top: 42 + (other ? 70 : isSame ? 17 : 0), // without the labels of its columns
+    top: 42 + (other ? 70 : isSame ? 17 : 0), // without its column labels
   };
 };
 
-/** The width of the longest number, with two to four decimals. A scale holds for all heads: so do these widths. */
+/** Return the width of the longest number, with two to four decimals. It is the same for all heads, as the scale is. */
 const digitsOf = ({ panel, other, scale, pick, rows, columns }) => {
   const numbers = [panel, other].filter(Boolean).flatMap((each) => [...numbersOf(each)].filter(Number.isFinite));
-  const most = scale.most * (1 - 1e-6); // the end of a scale is a round number, which may have a digit more
+  const most = scale.most * (1 - 1e-6); // slightly less: the scale's round end may have one more digit
   const ends = [numbers.some((value) => value < 0) ? -most : most, Math.min(...numbers), Math.max(...numbers)];
   const words = pick ? widest(rows.flatMap((_, row) => columns.map((_, column) => pick(row, column).label))) + 8 : 0;
   const width = (decimals) => {

@@ -1,4 +1,4 @@
-// One plate: a matrix with its symbol, its name and its shape. Folded it is a button; without its numbers its shape.
+// A plate shows a matrix with its symbol, name and shape. A folded plate is a button; without numbers it is a label.
 
 import { button, chip, element, keysOf, withScripts, withoutScripts } from "../base/elements.js";
 import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/numbers.js";
@@ -10,7 +10,7 @@ import { kindOfNumbers, scaleOf, shadesOf } from "../matrices/scales.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
 
-/** A plate as a figure, with `.grids`: one, or beside another run two. `listen(figure)` gives what they report to. */
+/** Make a figure of a plate with one grid, or two beside another run. `listen(figure)` returns the event handlers. */
 export const plateFigure = (view, spec, listen) => {
   const { key, role, caption, product, shape } = spec;
   const figure = element(`figure.plate.role-${role}`, { "data-plate": key }, [
@@ -35,7 +35,7 @@ export const plateFigure = (view, spec, listen) => {
 
 export const symbolOf = ({ caption }) => element("b.symbol", withScripts(caption.symbol));
 
-/** A parameter as a button that unfolds its matrix, or folds it again; of big models, its shape alone. */
+/** Make a button that unfolds and folds a parameter's matrix; if the page does not have its numbers, a label. */
 export const plateChip = (spec, unfold) => {
   const { caption, shape, key, role, isFolded } = spec;
   const properties = { class: `plate-chip role-${role}`, title: caption.title };
@@ -49,14 +49,14 @@ export const plateChip = (spec, unfold) => {
   });
 };
 
-/** The names of the two runs of a view: if only switches differ, "with" and "without" them. */
+/** Return the names of a view's two runs; if only switches differ, "switched" and "as the model is". */
 export const besideTitles = ({ run, beside }) => {
   if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED))
     return ["switched", "as the model is"];
   return [run.name ?? run.title, beside.name ?? beside.title];
 };
 
-/** The largest difference between the two runs of a plate, and its place; or a sentence that all are equal. */
+/** Say where the two runs of a plate differ most, and by how much, or that they are equal. */
 const differenceOfRuns = (spec) => {
   const { panel, other, rows, columns } = spec;
   if (spec.isSame) return element("p.largest-difference", "the same in both");
@@ -69,9 +69,9 @@ const differenceOfRuns = (spec) => {
   return element("p.largest-difference", forbidden, `largest difference ${fourDecimals(value)}`, value > 0 && at);
 };
 
-/** The legend of these plates: the colour scale of each matrix, in its hue. */
+/** Make the legend of these plates: the colour scale of each matrix, in its hue. */
 export const legendOfPlates = (specs) => {
-  const matrices = [...new Map(specs.map((spec) => [spec.caption.symbol, spec])).values()]; // of several heads, one
+  const matrices = [...new Map(specs.map((spec) => [spec.caption.symbol, spec])).values()]; // one for all heads
   const numbers = specs.flatMap(({ panel }) => [...numbersOf(panel)]);
   const isMasked = specs.some(({ forbidden }) => forbidden);
   const hatched = [numbers.includes(-Infinity) && "−∞", isMasked && "masked: exactly 0"].filter(Boolean).join(", ");
@@ -86,14 +86,14 @@ export const legendOfPlates = (specs) => {
 
 const THUMB = 34; // pixels
 
-/** Small pictures of a tensor, one for each head: each is a button that chooses its head. */
+/** Make small pictures of a tensor, one for each head. Each is a button that chooses its head. */
 export const headStrip = async ({ run, head: chosen }, name, choose) => {
   const tensor = run.names.includes(name) ? await run.get(name) : null;
   const panels = tensor ? panelsOf(tensor) : [];
   if (panels.length < 2) return null;
   const scale = scaleOf(kindOfNumbers(name), tensor);
   const headButton = async (panel, head) => {
-    const forbidden = await forbiddenCells(run, name, head); // the mask may be lifted for one head alone
+    const forbidden = await forbiddenCells(run, name, head); // one head may have no mask
     const matrix = { panel, width: THUMB / panel.columns, height: THUMB / panel.rows, scale, forbidden };
     const thumb = picture(matrix, { "aria-hidden": "true", "--across": `${THUMB}px`, "--down": `${THUMB}px` });
     const silent = isSilent(run, splitName(name).path, head);

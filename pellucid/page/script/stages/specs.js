@@ -1,4 +1,4 @@
-// The content of a plate: a traced tensor or a parameter, its labels, its shape in words.
+// Describe the content of a plate: a traced tensor or a parameter, with its labels and its shape in words.
 
 import { axesOfMatrix, bestPlaces, headsOfTensor, numbered, numbersOf, panelOf, rowOfPanel } from "../base/numbers.js";
 import { splitName } from "../runs/parts.js";
@@ -8,11 +8,11 @@ import { labelsOfTensor } from "../cells/making.js";
 
 const AXIS_WORDS = { D: "width", K: "d_k", U: "d_v", F: "d_ff", V: "vocabulary" };
 
-/** A matrix with its words; `frames` of an operand tell what of it a cell of the result was made from.
+/** A matrix with its texts. `frames(row, column)` returns the area of an operand that a cell of the result comes from.
  *  @typedef {{ key: string, name: string, role: string, caption: object, shape: string, panel: Panel, rows: string[],
  *    columns: string[] }} Plate */
 
-/** A traced tensor as a matrix of this view. `also` overrides: its head, transposed, frames, …
+/** Make a plate of a traced tensor. `also` overrides properties: head, transposed, frames, …
  *  @returns {Promise<Plate>} */
 export const tensorPlate = async (view, name, also = {}) => {
   const { run } = view;
@@ -20,7 +20,7 @@ export const tensorPlate = async (view, name, also = {}) => {
   const head = tensor.axes.includes("H") ? (also.head ?? view.head) : 0;
   const found = view.beside?.names.includes(name) ? await view.beside.get(name) : null;
   const beside = found?.shape.join() === tensor.shape.join() ? found : null;
-  const isSame = Boolean(beside) && isNearly(tensor, beside); // said, and not drawn twice
+  const isSame = Boolean(beside) && isNearly(tensor, beside); // then it is drawn only once
   const other = isSame ? null : beside;
   const caption = { ...captionOfTensor(name), ...also.words };
   const [panel, kind, asks] = [panelOf(tensor, head), kindOfNumbers(name), tensor.axes.endsWith("LM")];
@@ -36,7 +36,7 @@ export const tensorPlate = async (view, name, also = {}) => {
     asks,
     areTokensAbove: asks,
     rowSums: kind === "weights" && asks,
-    rowWord: "", // what stands before the label where one says a cell's place
+    rowWord: "", // the word before a row's label in the description of a cell
     columnWord: asks || panel.columns === 1 ? "" : "dimension",
     panel,
     ...labelsOfTensor(run, name, tensor),
@@ -53,7 +53,7 @@ export const tensorPlate = async (view, name, also = {}) => {
   return spec.transposed ? turnedPlate(spec) : spec;
 };
 
-/** Which cells of the weights the mask forbids: their 0 is exact. Null if the mask forbids none. */
+/** Return a function that tells which weights the mask makes exactly 0; null if the mask forbids no cell. */
 export const forbiddenCells = async (run, name, head) => {
   const mask = name.replace(/weights$/, "mask");
   if (!name.endsWith("weights") || !run.names.includes(mask)) return null;
@@ -61,7 +61,7 @@ export const forbiddenCells = async (run, name, head) => {
   return numbersOf(panel).includes(-Infinity) ? (row, column) => panel.at(row, column) === -Infinity : null;
 };
 
-/** A plate with rows and columns exchanged: Kᵀ. */
+/** Exchange the rows and columns of a plate: Kᵀ. */
 const turnedPlate = (spec) => ({
   ...spec,
   caption: {
@@ -82,7 +82,8 @@ const turnedPlate = (spec) => ({
 
 const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
-/** At step t the last row is new; those before it are cached or made again, and the source's were computed once. */
+/** Return the state of each row at a step: the last row is new, earlier rows are cached or made again, and rows of the
+ *  source were computed once. */
 const statesOfRows = ({ time }, name, rows) => {
   if (time?.mode !== "step") return [];
   const { path, last } = splitName(name);
@@ -93,7 +94,7 @@ const statesOfRows = ({ time }, name, rows) => {
   return Array.from({ length: rows }, (_, row) => (row === rows - 1 ? "new" : before));
 };
 
-/** "6 × 6 = target × target", and how many heads there are. */
+/** Write a shape, such as "6 × 6 = target × target", and the number of heads. */
 const shapeInWords = (name, tensor, { rows, columns }, transposed = false) => {
   const said = axesOfMatrix(tensor.axes).map((letter) => axisInWords(letter, name));
   const inOrder = (list) => (transposed ? list.toReversed() : list).join(" × ");
@@ -108,10 +109,10 @@ const axisInWords = (letter, name) => {
   return source ? "source" : "target";
 };
 
-/** "(6×64)", of a plate. */
+/** Write the size of a plate: "(6×64)". */
 export const sizeInWords = ({ shape }) => `(${shape.split(" = ")[0].replaceAll(" ", "")})`;
 
-/** A learned or a given matrix as a plate, folded at first; without its numbers, its shape alone. */
+/** Make a plate of a parameter, initially folded; if the page does not have its numbers, it shows only the shape. */
 export const parameterPlate = (name, tensor, { symbol, title, role }, rows, columns, also) => ({
   key: name,
   name,
@@ -132,16 +133,16 @@ export const parameterPlate = (name, tensor, { symbol, title, role }, rows, colu
   ...also,
 });
 
-/** The number of words in the vocabulary. */
+/** Return the number of words in the vocabulary. */
 export const vocabularySize = async (run) => {
   const { kept, shape } = await run.get("decoder.probabilities");
   return kept ? kept.size : shape.at(-1);
 };
 
-const WORDS = 5; // of a vocabulary that a plate shows
+const WORDS = 5; // the number of words of a vocabulary that a plate shows
 
-/** What a plate shows of a tensor with thousands of words: of each row the likeliest, the first one first, and the one
- *  that the translation goes on with; a cell is a word and its number. */
+/** Make a plate of a tensor with a column for each word: each row shows its most probable words, best first, and the
+ *  expected word. A cell is a word and its number. */
 const wordsPlate = async (view, spec) => {
   const { name, tensor, kind } = spec;
   const chosen = view.run.target.map((_, row) => wordsOfRow(view.run, name, tensor, row));
@@ -164,8 +165,8 @@ const wordsPlate = async (view, spec) => {
   };
 };
 
-/** [{place (its column in the tensor), label, value}]. A big vocabulary comes with its best words and, last, the expected
- *  one. */
+/** Return the words of a row, [{place (its column in the tensor), label, value}]. For a large vocabulary the tensor has
+ *  only the best words and, last, the expected word. */
 const wordsOfRow = (run, name, tensor, row) => {
   const numbers = rowOfPanel(panelOf(tensor), row);
   const labels = tensor.kept?.tokens[row] ?? run.labels(name, "V");
@@ -175,7 +176,7 @@ const wordsOfRow = (run, name, tensor, row) => {
   return places.map((place) => ({ place, label: labels[place], value: numbers[place] }));
 };
 
-/** Whether two tensors are equal up to rounding. */
+/** Return whether two tensors are equal up to rounding. */
 export const isNearly = (one, other) => {
   if (one.data.length !== other.data.length) return false;
   const slight = 1e-5 * Math.max(1, scaleOf("numbers", one).most);

@@ -1,5 +1,5 @@
-// A block from inside, on one screen: a bar with its stages, the chosen stage's operands and result, and the inspector,
-// which says of one cell how it was made.
+// Show the inside of a block on one screen: a bar with its stages, the chosen stage's operands and result, and the
+// inspector, which explains one cell.
 
 import { button, chip, element, keepFocus, redraw, withScripts } from "../base/elements.js";
 import { roam } from "../base/roam.js";
@@ -10,10 +10,10 @@ import { fillField } from "./field.js";
 import { headStrip } from "./plate.js";
 import { isNearly } from "./specs.js";
 
-const drawings = new WeakMap(); // a place -> what is drawn in it
-const asked = new WeakMap(); // a place -> what is being drawn in it
+const drawings = new WeakMap(); // a place -> its drawing
+const asked = new WeakMap(); // a place -> the drawing that was requested last
 
-/** Fill a place with the stages of a view's block. Drawing again changes only what differs, and keeps the focus. */
+/** Fill a place with the stages of a view's block. A second call redraws only the changed parts and keeps the focus. */
 export const drawStages = async (view, place) => {
   const { run, beside, block, head, time } = view;
   const facts = [run, beside, block, head, JSON.stringify(time)];
@@ -29,12 +29,12 @@ export const drawStages = async (view, place) => {
   drawing.changed = await changedStages(run, drawing.stages);
   const choose = (chosen) => view.select({ head: chosen });
   drawing.strip = await headStrip(view, block ? `${block}.weights` : "weights", choose);
-  if (asked.get(place) !== drawing) return undefined; // something newer is being drawn
+  if (asked.get(place) !== drawing) return undefined; // a newer drawing was requested
   drawings.set(place, drawing);
   return drawChosenStage(drawing);
 };
 
-/** The stages whose results a switch has changed. Differences in the last digits, as any new pass has, do not count. */
+/** Return the stages whose results a switch has changed. Rounding differences, as in every new pass, do not count. */
 const changedStages = async (run, stages) => {
   const changed = new Set();
   for (const { key } of stages)
@@ -43,9 +43,9 @@ const changedStages = async (run, stages) => {
   return changed;
 };
 
-const FIRST_STAGE = "scores"; // of an attention: the dot products that all is about
+const FIRST_STAGE = "scores"; // an attention opens with its dot products
 
-/** The stage that a view asks for: the one that makes its tensor, or one that has it as an operand. */
+/** Return the stage that a view asks for: the stage that computes its tensor, or one that has it as an operand. */
 const stageOfView = ({ view: { tensor }, stages }) =>
   stages.find(({ key }) => key === tensor) ??
   stages.find(({ items }) => tensor && items.some(({ name }) => name === tensor)) ??
@@ -71,7 +71,7 @@ const drawChosenStage = (drawing) => {
   });
 };
 
-/** The stages as buttons, in the order of computation. */
+/** Make a bar with a button for each stage, in the order of computation. */
 const stageBar = ({ stages, stage, changed, view }) => {
   const choose = (key) => view.select({ tensor: key, row: null, column: null });
   const bar = element("nav.stage-bar", { "aria-label": "the steps" }, [
@@ -112,7 +112,7 @@ const stepInWords = ({ cached }, block) => {
 
 let refitting = null;
 
-/** Fit the matrices again when the window changes. */
+/** Fit the matrices again when the window size changes. */
 addEventListener("resize", () => {
   clearTimeout(refitting);
   refitting = setTimeout(() => {

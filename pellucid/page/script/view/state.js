@@ -1,4 +1,4 @@
-// What is shown: one object, and the address with the same content. Everything on the page is drawn from it.
+// The state of the view: one object, and an address with the same content. The whole page is drawn from this state.
 
 import { panelOf } from "../base/numbers.js";
 import { page } from "../base/page.js";
@@ -9,34 +9,34 @@ import { runUntil } from "../runs/stepping.js";
 import { UNSWITCHED } from "../runs/switches.js";
 
 export const FIRST_STATE = {
-  run: 0, // which of the page's explanations
-  text: null, // a sentence of the reader's own, which the page has translated
-  to: null,
-  target: null, // what it is to become, where the reader says so
-  block: "", // "decoder.layers.0" a layer, "decoder.layers.0.self_attention" a part, "" the whole model
+  run: 0, // the number of one of the page's explanations
+  text: null, // a sentence that the reader has typed
+  to: null, // the language to translate it to
+  target: null, // a translation of it that the reader has typed
+  block: "", // "decoder.layers.0" (a layer), "decoder.layers.0.self_attention" (a part), "" (the whole model)
   tensor: null,
   head: 0,
   row: null,
   column: null,
-  position: 0, // of the target, from 0; addresses and words count steps and positions from 1
-  mode: "step", // one position after the other; or "training", all at once
+  position: 0, // in the target, from 0; addresses and texts count steps and positions from 1
+  mode: "step", // "step": one position after another; "training": all positions at once
   cached: true,
   switches: UNSWITCHED,
-  beside: "", // "other": the page's other explanation; "before": the run without switches
-  open: "", // "tour", "own": a place that has been opened
-  stop: null, // of the tour
-  form: "", // what the form for one's own matrices holds
-  fault: "", // why what was asked for is not shown; no part of the address
+  beside: "", // shown beside the run: "other" (the page's other explanation) or "before" (the run without switches)
+  open: "", // "tour" or "own" (the form for the reader's own matrices), if it is open
+  stop: null, // the number of a stop of the tour
+  form: "", // the content of the form for the reader's own matrices
+  fault: "", // the reason why the requested view cannot be shown; it is not in the address
 };
 
-/** The changes that close a matrix, and those that leave the reader's own sentence. */
+/** Changes of the state: close a matrix, go to the first step, leave the reader's sentence, close everything. */
 export const NO_MATRIX = { tensor: null, row: null, column: null };
 export const FIRST_TIME = { mode: "step", position: 0 };
 export const NO_SENTENCE = { text: null, to: null, target: null };
 export const CLOSED = { block: "", ...NO_MATRIX };
 export let state = FIRST_STATE;
 
-/** Replace the state, without a step in the browser's history and without drawing. */
+/** Replace the state without drawing it, and without a new entry in the browser's history. */
 export const replaceState = (next) => {
   state = next;
 };
@@ -48,8 +48,8 @@ export const whenSet = (show) => {
   draw = show;
 };
 
-/** Change what is shown; what was at fault before is over. A new view is a step in the browser's history; moving within one is not. With
- *  `focus` the focus goes along to another level, and {left} says from which block it comes. */
+/** Change the state and draw it; an earlier fault is cleared. A new view becomes an entry in the browser's history, a
+ *  move within a view does not. With `focus`, the focus moves to the new level; focus.left is the earlier block. */
 export const setState = (changes, focus = null) => {
   const before = state;
   state = { ...state, fault: "", ...changes };
@@ -59,23 +59,23 @@ export const setState = (changes, focus = null) => {
 
 const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
 
-/** Write the state to the address, as a new step of the browser's history ("pushState") or in place of this one. */
+/** Write the state to the address, as a new entry of the browser's history ("pushState") or instead of the last. */
 export const writeAddress = (how = "replaceState") => {
   const hash = hashOf(state);
   if ((location.hash || "#") !== hash) history[how](null, "", `${location.pathname}${location.search}${hash}`);
 };
 
 let resting = null;
-const RESTING = 120; // milliseconds without a move, after which a walk has come to rest
+const RESTING = 120; // milliseconds without a move, after which a walk is over
 
-/** Move from cell to cell: the state changes at once, the address and the rest of the page after a pause. */
+/** Move from cell to cell: the state changes at once; the address and the rest of the page change after a pause. */
 export const walkTo = (changes) => {
   state = { ...state, ...changes };
   clearTimeout(resting);
   resting = setTimeout(() => setState({}), RESTING);
 };
 
-/** The address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
+/** Return the address of a state: "#decoder.layers.0.self_attention.weights?head=2&cell=2,3&step=3&mask=off". */
 export const hashOf = (shown) => {
   const { text, block, tensor, row, column, mode, position, switches } = shown;
   const name = tensor ?? block;
@@ -107,10 +107,10 @@ export const hashOf = (shown) => {
   return `#${name}${query.length ? "?" : ""}${query.map(([key, value]) => `${key}=${readable(value)}`).join("&")}`;
 };
 
-/** The page begins with the first step; inside a part, where a first step is one number, with all positions. */
+/** Return the default mode: steps for the whole model; all positions for a part, whose first step has only one row. */
 const usualMode = (name) => (name ? "training" : "step");
 
-/** The state of an address; what the address leaves out is as at first. */
+/** Return the state of an address; a missing field has its initial value. */
 export const stateOf = (hash) => {
   const asked = new URLSearchParams(`name=${hash.replace(/^#/, "").replace("?", "&")}`);
   const number = (key, otherwise = null) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
@@ -126,7 +126,7 @@ export const stateOf = (hash) => {
     scale: asked.get("scale") !== "off",
     residual: asked.get("residual") !== "off",
     silent: silentHeads(asked.get("silent") ?? ""),
-    // One head alone is a head of the attention that is open, where the address names no other.
+    // A single head belongs to the open attention, unless the address names another one.
     where: asked.get("where") ?? (only !== null && isAttention(place.block) ? place.block : null),
     head: only,
   };
@@ -152,13 +152,13 @@ export const stateOf = (hash) => {
   };
 };
 
-/** "part:0+2,other:1" as heads of each part. */
+/** Read the silent heads of each part from "part:0+2,other:1". */
 const silentHeads = (text) => {
   const parts = text.matchAll(/([^,:]+):([\d+ ]+)/g);
   return Object.fromEntries([...parts].map(([, path, heads]) => [path, (heads.match(/\d+/g) ?? []).map(Number)]));
 };
 
-/** What a name of a run means: a tensor and the block that shows it, or a block; or why it means nothing. */
+/** Look a name up in a run: return {block, tensor}; if the name is unknown, with the reason as `fault`. */
 export const placeOf = (name, block = null, run = page.runs[state.run]) => {
   const blocks = blocksOf(run);
   if (name === "") return { block: "", tensor: null };
@@ -168,7 +168,7 @@ export const placeOf = (name, block = null, run = page.runs[state.run]) => {
   return { block: "", tensor: null, fault: noSuchName(name, run.names) };
 };
 
-/** Limit the state to what these runs have: an address may ask for a head, a cell or a step that does not exist. */
+/** Limit the state to these runs, because an address can ask for a head, a cell or a step that does not exist. */
 export const withinRuns = (asked, { whole, run, before, heads }) => {
   const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
   const within = (number, count) => (number === null ? null : Math.max(0, Math.min(number, count - 1)));
@@ -186,5 +186,5 @@ export const withinRuns = (asked, { whole, run, before, heads }) => {
   };
 };
 
-/** In step mode, positions after the current step do not exist yet. */
+/** Return whether a position exists: in step mode, later positions do not exist yet. */
 export const isReached = (place) => state.mode === "training" || place <= state.position;

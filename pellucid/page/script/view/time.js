@@ -1,13 +1,13 @@
-// Time: all positions at once, as in training, or one step after another, as when it translates.
+// Time: show all positions at once, as in training, or one step after another, as in translation.
 
 import { button, element, say, words } from "../base/elements.js";
 import { setState, state } from "./state.js";
 import { current } from "./view.js";
 
-export let playing = null; // its timer
-const PLAY_EVERY = 1300; // milliseconds
+export let playing = null; // the timer while steps are played
+const PLAY_EVERY = 1300; // milliseconds for each step
 
-/** The controls of time for a run. */
+/** Make the controls of time for a run. */
 export const timeControls = (run) => {
   const isStep = state.mode === "step";
   const goTo = (position) => () => setState({ mode: "step", position });
@@ -21,7 +21,7 @@ export const timeControls = (run) => {
     }),
     element("div.steps-of-time", { role: "group", "aria-label": "steps" }, [
       element("span.label", "Step"),
-      // One step back or forward, for narrow screens; wide ones show a button for each step.
+      // Narrow screens show buttons for one step back and forward; wide screens show a button for each step.
       button("‹", goTo(by - 1), { ...key("step-back", "step-by"), "aria-label": "the step before", disabled: by < 1 }),
       run.target.map((_, at) =>
         button(at + 1, goTo(at), { ...key(`step-${at}`, "step"), pressed: at === by, "aria-label": `step ${at + 1}` }),
@@ -39,7 +39,7 @@ export const timeControls = (run) => {
   ];
 };
 
-/** The present moment in a sentence. */
+/** Describe the current step in a sentence. */
 export const momentInWords = (run) => {
   if (state.mode === "training") return element("p", trainingOfMoment(state.switches));
   const sentence = element("p", stepOfMoment(run));
@@ -78,6 +78,6 @@ export const playOrPause = () => {
 
 const isAtEnd = () => state.position >= current.whole.target.length - 1;
 
-/** Go to the next step; playing ends at the last step, when the tour opens, and when all is shown at once. */
+/** Go to the next step. Playing ends at the last step, if the tour opens, or if all positions are shown. */
 const playOn = () =>
   state.mode !== "step" || state.open || isAtEnd() ? playOrPause() : setState({ position: state.position + 1 });

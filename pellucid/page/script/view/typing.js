@@ -1,5 +1,5 @@
-// A sentence of the reader's own, and where wanted a translation of their own: why not this one? Errors stand beside
-// their field, and nothing that was typed is lost.
+// The form for a sentence that the reader types and, optionally, their own translation of it. Errors are shown beside
+// their field, and typed text is kept.
 
 import { button, element, found, redraw, say, words } from "../base/elements.js";
 import { page } from "../base/page.js";
@@ -11,15 +11,15 @@ import { FIRST_TIME, setState, state } from "./state.js";
 import { playOrPause, playing } from "./time.js";
 import { current } from "./view.js";
 
-let typed = null; // a sentence that is being computed
-let isUnsent = false; // whether something was typed that was not sent
+let typed = null; // identifies the sentence that was submitted last
+let isUnsent = false; // whether the fields have text that was not submitted
 
 /** Start the form, which is part of the page's HTML. */
 export const startTyping = () => {
   found("typing").addEventListener("submit", submitSentence);
   for (const field of typingFields()) field.addEventListener("input", whileTyping);
   found("typing").elements.to.addEventListener("change", () => {
-    found("own-target").value = ""; // it is in the language before
+    found("own-target").value = ""; // it is in the earlier language
     sendAgain();
   });
   for (const example of found("examples").querySelectorAll(".example"))
@@ -31,7 +31,7 @@ export const startTyping = () => {
 
 const typingFields = () => [found("own-sentence"), found("own-target")];
 
-/** Translate what the field has, or the sentence that is shown: into another language, with another word. */
+/** Translate the typed sentence, or the shown one, again: after a change of the language or of a word. */
 const sendAgain = () => {
   const [field] = typingFields();
   if (!field.value.trim()) field.value = current.base.text;
@@ -44,14 +44,14 @@ const whileTyping = ({ target: field }) => {
   tellTyping("", field);
 };
 
-/** Show what a model can translate: its languages, the examples that it can read, its words. */
+/** Fit the form to a model: show its languages, the examples that it can read, and its words. */
 export const fitTyping = (model) => {
   found("typing").hidden = found("why").hidden = !model.computes;
   fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
   for (const example of found("examples").querySelectorAll(".example")) example.hidden = !canRead(model, example);
   const { kind, source, words_of } = model.vocabulary;
   const list = found("examples").querySelector(".word-list");
-  list.hidden = kind !== "word" || !source; // pieces are no words
+  list.hidden = kind !== "word" || !source; // other vocabularies have pieces, not words
   const languages = words_of ? Object.keys(words_of) : [null];
   if (!list.hidden)
     redraw(
@@ -60,7 +60,7 @@ export const fitTyping = (model) => {
     );
 };
 
-/** The words of a language as a paragraph, after their number; without a language, all of the source side. */
+/** Make a paragraph with the number of known words and the words: of one language or, without it, of all. */
 const wordsKnown = (vocabulary, language) => {
   const known = wordsOfSide(vocabulary, "source", language).toSorted((one, other) => one.localeCompare(other));
   const heading = `${language ? `${languageName(language)}, ` : ""}${known.length} words: `;
@@ -77,7 +77,7 @@ const canRead = (model, { textContent: text, dataset: { from, to } }) => {
   }
 };
 
-/** The languages that a model translates into, as "English → Hindi"; hidden where there is one. */
+/** Fill the chooser of the target language with options such as "English → Hindi"; hide it if there is only one. */
 const fillChooser = (chooser, { languages, targets }, chosen) => {
   const sources = (to) => languages.filter((each) => each[1] === to).map(([from]) => languageName(from));
   const option = (to) =>
@@ -86,7 +86,7 @@ const fillChooser = (chooser, { languages, targets }, chosen) => {
   redraw(chooser, targets.map(option));
 };
 
-/** Show what is wrong with a field's text: every unknown word, with similar ones, of which a click takes one. */
+/** Show an error in a field's text. Similar words for an unknown word are buttons that replace it. */
 const tellTyping = (message, field, unknown = []) => {
   const children = [];
   let rest = capitalised(message.replace(/^(sentence|target): /, ""));
@@ -152,11 +152,11 @@ const submitSentence = async (event) => {
 
 const ownRuns = new Map();
 
-/** The model's own translation of a run's sentence; null where it cannot be made. */
+/** Return a run with the model's own translation of a run's sentence; null if it cannot be computed. */
 export const ownTranslation = (run) =>
   run.computes ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
 
-/** The run of a model over the reader's own sentence, computed once; words with other capitals are read as known. */
+/** Compute the run of a model for the reader's sentence, once. Words in another case are read as the known words. */
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   return madeOnce(ownRuns, key, () => {
@@ -167,5 +167,5 @@ export const ownRun = (text, to, target, model) => {
   });
 };
 
-/** The position from which on a given translation differs from the model's own; −1 for none. */
+/** Return the first position where a given translation differs from the model's own, or −1. */
 export const partingOf = (run, said) => run.expected.findIndex((token, at) => token !== said?.expected[at]);

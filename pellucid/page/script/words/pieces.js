@@ -1,10 +1,10 @@
-// Text to the pieces of a SentencePiece model and back: its normalisation, and how it cuts: by words, by the most
-// probable pieces (unigram, Kudo 2018), or by merges (bpe, Sennrich et al. 2016). Sums are rounded to float32, as there.
+// Split text into pieces as SentencePiece does, and join them again. Text is split into words, into the most probable
+// pieces (unigram, Kudo 2018), or by merges (bpe, Sennrich et al. 2016). As there, sums are rounded to float32.
 
 const SPACE_SYMBOL = "▁";
-const UNKNOWN_PENALTY = 10; // of a character outside the vocabulary, below the rarest piece
+const UNKNOWN_PENALTY = 10; // an unknown character's score is this much lower than the rarest piece's
 
-/** A side of a vocabulary, ready to split text: its pieces, their scores, and the pieces that no text contains. */
+/** Prepare one side of a vocabulary (source or target) for splitting text. `unspoken`: ids that no text contains. */
 export const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normalization }, unknownId) => {
   const closed = new Set(unspoken);
   const ids = new Map(pieces.map((piece, id) => [piece, id]).filter(([, id]) => !closed.has(id)));
@@ -13,7 +13,7 @@ export const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normaliz
   return { pieces, ids, scores, bytes, kind, normalization, unknownId, least, longest, closed };
 };
 
-/** The ids of a text. Letters without a piece become byte pieces if the vocabulary has them, else one unknown token. */
+/** Return the ids of a text. Unknown letters become byte pieces if the vocabulary has them, else one unknown token. */
 export const idsOfText = (side, text) => {
   const cut = { word: cutIntoWords, unigram: cutByScore, bpe: cutByMerges }[side.kind];
   const ids = [];
@@ -28,11 +28,11 @@ export const idsOfText = (side, text) => {
   return ids;
 };
 
-// How nmt_nfkc changes control characters, and characters that are or hide a space.
+// The control characters that the normalisation nmt_nfkc removes, and the characters that it replaces with a space.
 const DROPPED = /[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]/g;
 const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd]/g;
 
-/** The text as the model splits it: spaces are normalised and written ▁, with one before the first word. */
+/** Normalise a text before it is split: each space is written ▁, and one ▁ stands before the first word. */
 const normalised = (text, normalization) => {
   const compatible = (part) => part.normalize("NFKC");
   const plain = {
@@ -46,7 +46,7 @@ const normalised = (text, normalization) => {
 
 const cutIntoWords = (_, text) => text.match(/▁[^▁]*|^[^▁]+/gu) ?? [];
 
-/** The pieces with the highest sum of scores, by the best segmentation up to each position. */
+/** Split a text into the pieces with the highest sum of scores: find the best segmentation up to each position. */
 const cutByScore = ({ ids, scores, least, longest }, text) => {
   const letters = [...text];
   const best = letters.map(() => ({ score: -Infinity, start: -1 }));
@@ -69,7 +69,7 @@ const cutByScore = ({ ids, scores, least, longest }, text) => {
   return pieces;
 };
 
-/** Start with letters, and join the pair with the highest score until none is left; of equal pairs, the first. */
+/** Start with letters, and join the pair with the highest score (the first of equals) until no pair can be joined. */
 const cutByMerges = ({ ids, scores }, text) => {
   const pieces = [...text];
   for (;;) {
@@ -83,9 +83,9 @@ const cutByMerges = ({ ids, scores }, text) => {
   }
 };
 
-/** The text of ids: special tokens have none, an unknown token is ⁇, byte pieces are read as UTF-8. */
+/** Return the text of ids. Special tokens add nothing, an unknown token adds ⁇, and byte pieces are read as UTF-8. */
 export const textOfIds = (side, ids) => {
-  const bytes = []; // of the whole text: a character of several bytes may be several pieces
+  const bytes = []; // of the whole text, because several byte pieces may make up one character
   const write = (text) => bytes.push(...new TextEncoder().encode(text));
   for (const id of ids) {
     const byte = side.bytes ? side.bytes.indexOf(id) : -1;

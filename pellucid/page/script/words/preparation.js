@@ -1,10 +1,10 @@
-// Prepare text for a vocabulary and restore it, as pellucid/text/preparation.py does for the recipe "words".
+// Prepare text for a vocabulary, and restore it, as pellucid/text/preparation.py does with the recipe "words".
 
-// What Python calls white space, and what is part of a word there: the letters \s and \w mean less in JavaScript.
+// The characters that \s and \w match in Python. In JavaScript they match fewer characters.
 const SPACE = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const WORD = "\\p{L}\\p{N}_";
 
-// Punctuation that belongs to the word around it: don't, t-shirt, and/or, R&D, a@b.org; in numbers: 1,000.
+// Punctuation that stays in a word: don't, t-shirt, and/or, R&D, a@b.org; or in a number: 1,000.
 const INSIDE_WORDS = "'-/&@.";
 const INSIDE_NUMBERS = ",:";
 const OPENING = "¿¡([{“„‘#";
@@ -22,11 +22,11 @@ export const prepareWords = (text, language) => {
 
 export const splitAtSpaces = (text) => text.split(new RegExp(`[${SPACE}]+`)).filter(Boolean);
 
-/** Put spaces around punctuation that is not inside a word; a French elision is a token: l' amie. */
+/** Put spaces around punctuation unless it is inside a word. A French elision becomes a token: l' amie. */
 const setApart = (text, run, mark, start, language) => {
   const before = /.?$/su.exec(text.slice(0, start))[0];
   const after = /^.?/su.exec(text.slice(start + run.length))[0];
-  if (!/\p{P}/u.test(mark)) return run; // a vowel sign or a virama is part of its word, and so is a symbol
+  if (!/\p{P}/u.test(mark)) return run; // vowel signs, viramas and symbols are part of their word
   if (/\p{Nd}/u.test(before) && /\p{Nd}/u.test(after) && INSIDE_NUMBERS.includes(run)) return run;
   if (language === "fr" && run === "'" && inWord(before) && (inWord(after) || after === " ")) return "' ";
   return inWord(before) && inWord(after) && INSIDE_WORDS.includes(run) ? run : ` ${run} `;
@@ -34,7 +34,7 @@ const setApart = (text, run, mark, start, language) => {
 
 const inWord = (character) => /[\p{L}\p{M}\p{N}]/u.test(character);
 
-/** Join punctuation to its words again, as people write it. */
+/** Remove the spaces between words and punctuation, as people write. */
 export const joinWords = (text, language) => {
   const begins = `(?<![^${SPACE}])`;
   const ends = `(?![^${SPACE}])`;

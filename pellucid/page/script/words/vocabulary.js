@@ -1,4 +1,4 @@
-// A vocabulary: text to tokens to ids, and back, as pellucid/text/vocabulary.py and pellucid/translate/sentences.py do it.
+// A vocabulary turns text into ids and back, as pellucid/text/vocabulary.py and pellucid/translate/sentences.py do.
 
 import { closeMatches } from "../base/nearest.js";
 import { page } from "../base/page.js";
@@ -7,11 +7,11 @@ import { languageName } from "../base/tokens.js";
 import { idsOfText, openPieces, textOfIds } from "./pieces.js";
 import { joinWords, prepareWords, splitAtSpaces } from "./preparation.js";
 
-const MOST_TOKENS = 256; // of a source or a given target: a matrix of attention grows with the square
-const MOST_CHARACTERS = 20 * MOST_TOKENS; // no vocabulary should spend time on more
-const START = /^\s*(START|<s>)(?=\s)/; // as notes write the start token, before a sentence: the model puts its own
+const MOST_TOKENS = 256; // of a source or a given target: attention matrices grow with the square of the length
+const MOST_CHARACTERS = 20 * MOST_TOKENS; // a longer text would take too long to split
+const START = /^\s*(START|<s>)(?=\s)/; // a start token that the user typed: it is removed, the model adds its own
 
-/** A model's vocabulary from the header, with its sides ready to use. */
+/** Return a model's vocabulary from the header, with its source and target sides ready to split text. */
 export const openVocabulary = (vocabulary, config) => {
   const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
   if (!vocabulary.source) return { ...vocabulary, targets, tokens: {} };
@@ -22,17 +22,17 @@ export const openVocabulary = (vocabulary, config) => {
   return { ...vocabulary, targets, tokens, source, target };
 };
 
-/** The name of a piece for people to read. */
+/** Return a function (piece, id) => the piece's name for people to read. */
 const labelsOfPieces = ({ kind }, config) => {
-  const ids = [config.end_id, config.start_id, config.unknown_id, config.pad_id]; // of equal ids, the last is named
+  const ids = [config.end_id, config.start_id, config.unknown_id, config.pad_id]; // if ids are equal, the last one wins
   const special = Object.fromEntries(ids.map((id, place) => [id, ["</s>", "<s>", "<unk>", "<pad>"][place]]));
   const stripped = (piece) => (kind === "word" ? piece.replace(/^▁/, "") : piece);
   return (piece, id) => stripped(special[id] ?? piece);
 };
 
 /**
- * The tokens of a sentence, or of a given target, which has no start token here; the end token is the last. `unknown`:
- * [{word, near: [words]}]; `foreign`: why it is in another language; `tags`: how many tokens say the language.
+ * Split a sentence, or a given target (then without a start token), into ids; the end token comes last. `unknown`:
+ * [{word, near: [words]}]; `foreign`: an error if it is in another language; `tags`: the number of language tokens.
  */
 export const tokenise = (typed, to, model = page.runs[0].model, side = "source") => {
   const { vocabulary, config } = model;
@@ -57,14 +57,14 @@ export const tokenise = (typed, to, model = page.runs[0].model, side = "source")
   };
 };
 
-/** The text of target ids. */
+/** Return the text of target ids. */
 export const textOfTarget = (ids, to, model = page.runs[0].model) => {
   const { vocabulary, config } = model;
   const silent = [config.pad_id, config.start_id, config.end_id];
   const said = ids.filter((id) => !silent.includes(id));
   const text = textOfIds(vocabulary.target, said);
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
-  return restored.replaceAll("\n", " "); // a byte token can be a line feed, and a translation is one line
+  return restored.replaceAll("\n", " "); // a byte token can be a line feed, but a translation is one line
 };
 
 const refuseRecording = ({ vocabulary, computes }) => {
@@ -75,7 +75,7 @@ const refuseRecording = ({ vocabulary, computes }) => {
 
 const IN_PYTHON = 'In Python, pellucid.load(model).explain("…").to_html(path) makes a page of it.';
 
-/** Normalize text for the vocabulary. Half a surrogate pair is no character and becomes a question mark. */
+/** Normalise text for the vocabulary. A lone surrogate is not a character: it becomes a question mark. */
 const prepared = ({ preparation }, text, language) => {
   const valid = text.replace(/\p{Cs}/gu, "?");
   return preparation === "words" ? prepareWords(valid, language) : valid;
@@ -87,13 +87,13 @@ const targetLanguageOf = ({ targets }, to) => {
   throw new Error(`the model translates to ${names}${to ? `, not to "${to}"` : ""}: say which.`);
 };
 
-/** The source language of translations to `to`, or null if there are several. */
+/** Return the source language of translations to `to`, or null if there are several. */
 const sourceLanguageOf = ({ languages }, to) => {
   const possible = new Set(languages.filter(([, target]) => target === to).map(([source]) => source));
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** In a vocabulary of words: the words that it does not have, each with the most similar ones. */
+/** Return the words of a text that a vocabulary of words does not have, each with the most similar known words. */
 const unknownWords = (vocabulary, sideName, text, language, ids) => {
   const side = vocabulary[sideName];
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];
@@ -104,28 +104,28 @@ const unknownWords = (vocabulary, sideName, text, language, ids) => {
   return [...new Set(unknown)].map((word) => ({ word, near: nearest(word).map((letters) => known.get(letters)) }));
 };
 
-/** A text in which unknown words are written as the vocabulary has them: in lower case, or with a capital. */
+/** Return a text in which unknown words have the vocabulary's upper or lower case, if it has them in another case. */
 export const inKnownCase = (text, to, model, side = "source") => {
   const isSame = (word, known) => known?.toLowerCase() === word.toLowerCase();
   const others = tokenise(text, to, model, side).unknown.filter(({ word, near }) => isSame(word, near[0]));
   return others.reduce((written, { word, near }) => withWord(written, word, near[0]), text);
 };
 
-/** A text in which one word stands for another. */
+/** Replace a word of a text by another word. */
 export const withWord = (text, word, other) => {
   const letters = word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
   const inside = "[\\p{L}\\p{M}\\p{N}]";
   return text.replace(new RegExp(`(?<!${inside})${letters}(?!${inside})`, "gu"), () => other);
 };
 
-/** The words of a side of a vocabulary; if languages are known, those of one language. */
+/** Return the words of one side of a vocabulary; if their languages are known, only those of one language. */
 export const wordsOfSide = (vocabulary, sideName, language = null) => {
   const { pieces } = vocabulary[sideName];
   const own = vocabulary.words_of?.[language]?.map((id) => pieces[id]) ?? pieces;
   return own.filter((piece) => /^▁./u.test(piece)).map((piece) => piece.slice(1));
 };
 
-/** The error for a text in another language than the one to translate from; "" if the language is not known. */
+/** Return an error message if a text is in another language than `from`, or "". */
 const inAnotherLanguage = (vocabulary, text, from, to) => {
   if (!vocabulary.words_of?.[from]) return "";
   const wordsIn = (language) => new Set(wordsOfSide(vocabulary, "source", language));
@@ -141,7 +141,7 @@ const inAnotherLanguage = (vocabulary, text, from, to) => {
   return `sentence: this is in ${is}, but to translate to ${asked} the model needs ${needed}. Write it in ${needed}${remedy}.`;
 };
 
-/** Throw an error for an empty sentence, one that is too long, or a word that the model does not have. */
+/** Throw an error if a sentence is empty, too long or in a wrong language, or if it has an unknown word. */
 export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, vocabulary) => {
   const isSource = side === "source";
   if (isSource && ids.length === tags + 1)
@@ -158,9 +158,9 @@ export const checkTokens = ({ ids, unknown, foreign, tags, language, side }, voc
   throw ofSide(side, `${FIELDS[side]}: ${unknown.length === 1 ? one : many}`, { unknown });
 };
 
-const FIELDS = { source: "sentence", target: "target" }; // what the fields are called, where they are typed
+const FIELDS = { source: "sentence", target: "target" }; // the names of the input fields
 
-/** An error with the name of its field, beside which it is shown. */
+/** Make an error with the name of an input field; it is shown beside this field. */
 const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side: FIELDS[side], ...more });
 
 const tooLong = (side) =>
