@@ -18,13 +18,12 @@ from pellucid.search.request import Request
 from pellucid.search.session import Decoding
 
 SHARED_FROM = 8 << 20  # bytes of weights
+TOGETHER, MANY = 128, 512  # hypotheses: each step does all products before it begins the next
 APART = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
 
 
 class Engine:
     """A model prepared for fast decoding on a CPU. If its weights change later, make a new engine."""
-
-    together = 128  # hypotheses: each step does all products before it begins the next
 
     def __init__(self, model: Transformer, precision: str = "int8") -> None:
         if next(model.parameters()).device.type != "cpu":
@@ -39,11 +38,20 @@ class Engine:
         return f"<Engine {self.precision}, by {self._weights.kernels.kind}>"
 
     @property
+    def _is_large(self) -> bool:
+        return native.weight_bytes(self.config, self.precision) > SHARED_FROM
+
+    @property
+    def together(self) -> int:
+        """Return how many hypotheses to decode at once. Of a small model more: what the search takes for a
+        step costs more than what the model takes."""
+        return TOGETHER if self._is_large else MANY
+
+    @property
     def apart(self) -> int:
         """Return how many hypotheses of its own are enough for a thread. For a small model one is: its steps
         are too short to share. So is one while other processes use the CPU."""
-        is_large = native.weight_bytes(self.config, self.precision) > SHARED_FROM
-        return APART if is_large and Team.is_possible() else 1
+        return APART if self._is_large and Team.is_possible() else 1
 
     def room_bytes(self, room: Room) -> int:
         """Return the most memory that decoding in this room takes, without the weights."""

@@ -32,23 +32,31 @@ def structure_of(model: nn.Module) -> list[object]:
     facts: list[object] = []
     for module in modules_of(model):
         about = vars(module)
-        settings = [about.get("forward"), *(getattr(module, name) for name in SETTINGS.get(type(module), ()))]
         shapes = {name: None if each is None else each.shape for name, each in about["_parameters"].items()}
-        facts.append((type(module), settings, shapes, [*about["_modules"]]))
+        facts.append((type(module), settings_of(module), shapes, [*about["_modules"]]))
     return facts
 
 
 def state_of(model: Transformer) -> list[object]:
-    """Return a list that changes if a weight or the structure of the model is changed: the structure, the
-    addresses of the parameters, and how often each was changed in place.
+    """Return a list that changes if a weight, a module or a setting of the model is changed: the modules,
+    their settings, the addresses of the parameters, and how often each was changed in place.
 
     A change through `.data` is not noticed. Keep references to the storages: PyTorch may use the address of
     freed memory again.
     """
-    parameters = (each for module in modules_of(model) for each in vars(module)["_parameters"].values())
-    there = [each for each in parameters if each is not None]
-    lie = [(each.data_ptr(), 0 if each.is_inference() else each._version) for each in there]
-    return [*structure_of(model), *lie]
+    state = list[object](modules := modules_of(model))
+    for module in modules:
+        if "forward" in vars(module) or type(module) in SETTINGS:
+            state += settings_of(module)
+        for each in vars(module)["_parameters"].values():
+            if each is not None:
+                state += each.data_ptr(), 0 if each.is_inference() else each._version
+    return state
+
+
+def settings_of(module: nn.Module) -> list[object]:
+    """Return what decides how a module computes, besides its type and its parameters."""
+    return [vars(module).get("forward"), *(getattr(module, name) for name in SETTINGS.get(type(module), ()))]
 
 
 def is_as_configured(model: Transformer) -> bool:

@@ -8,7 +8,6 @@ from typing import Generic, Self, TypeVar
 
 from pellucid.decoding.decoder import Decoder, plan
 from pellucid.decoding.room import Room
-from pellucid.errors import SentenceError
 from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.request import Request, SpecialIds
@@ -55,11 +54,8 @@ class Workers:
     def work(self) -> None:
         """Decode in this thread until the list is closed and empty, or another thread has failed."""
         with Session(self._decoder.open(self._room), self._special, self._waiting) as session:
-            while not self._stop.is_set() and (len(session) or self._waiting.wait()):
+            while not self._stop.is_set() and (not session.is_idle or self._waiting.wait()):
                 if ended := session.step().ended:
-                    for failed in [each for each in ended.values() if isinstance(each, SentenceError)]:
-                        # The caller raises its error, or that of an earlier sentence.
-                        ended |= dict.fromkeys(self._waiting.drop_after(failed.number), failed)
                     self._answers.put(ended)
 
     def answer(self) -> dict[int, Result]:

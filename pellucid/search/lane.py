@@ -57,6 +57,16 @@ class Lane:
         self._go_on(left)
         return self.rows.reshape(-1, self.width)[left].ravel()
 
+    @property
+    def last(self) -> Array:
+        """The newest token of each row."""
+        return self.hypotheses.tokens[:, :, -1].ravel()
+
+    @property
+    def continued(self) -> Array:
+        """The row that each row continues, as the rows were at the last step."""
+        return self.rows[self.hypotheses.rows.ravel()]
+
     def required(self) -> Array | None:
         """Return the token that must come next in each row: the next token of its prefix, or the end token at
         its limit if `forced_end`; FREE if any token may come. Return None if all rows are free."""

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -93,14 +93,6 @@ class Waiting:
         with self._changed:
             return self._requests.pop(place, None) is not None
 
-    def drop_after(self, number: int) -> list[int]:
-        """Take the sentences with higher numbers from the list. Return their places."""
-        with self._changed:
-            places = [place for place, each in self._requests.items() if each.number > number]
-            for place in places:
-                del self._requests[place]
-        return places
-
     def take(self, count: int) -> dict[int, Request]:
         """Take the first `count` sentences from the list, by place."""
         with self._changed:
@@ -141,7 +133,7 @@ class Session(AbstractContextManager["Session"]):
     @property
     def is_idle(self) -> bool:
         """Return whether no sentence is open or waits."""
-        return not len(self) and not len(self._waiting)
+        return not self._lanes and not len(self._waiting)
 
     def add(self, request: Request) -> int:
         """Let a sentence wait for the next step. Return its place, by which its result will be known."""
@@ -157,21 +149,16 @@ class Session(AbstractContextManager["Session"]):
 
     def step(self) -> SearchStep:
         """Begin sentences that wait, as far as there is room, and continue each open one by one token."""
-        ended = self._join()
+        ended = self._join() if len(self._waiting) else {}
         lanes = tuple(self._lanes.values())
         if not lanes:
             return SearchStep(ended, ())
-        required = [lane.required() for lane in lanes]
-        needed = [rules.candidates for rules in self._lanes]
-        likely = self._decoding.step(
-            self._spread([lane.hypotheses.tokens[:, :, -1].ravel() for lane in lanes], 0),
-            None if all(each is None for each in required) else self._spread(required, FREE),
-            max(needed) if all(needed) else 0,
-        )
+        last, required = [lane.last for lane in lanes], [lane.required() for lane in lanes]
+        likely = self._decoding.step(self._spread(last), self._spread(required), self._candidates)
         for lane, given in zip(lanes, required, strict=True):
             ended |= lane.step(likely.rows(lane.rows) if len(lanes) > 1 else likely, given)
-        if ended or any(lane.width > 1 for lane in lanes):
-            self._select([lane.rows[lane.hypotheses.rows.ravel()] for lane in lanes])
+        if ended or self._is_wide:
+            self._select([lane.continued for lane in lanes])
         return SearchStep(ended, lanes)
 
     def _join(self) -> dict[int, Result]:
@@ -180,7 +167,7 @@ class Session(AbstractContextManager["Session"]):
         room is large enough for."""
         places, wanted = self._decoding.places, len(self._waiting)
         free = places - len(self)
-        if not wanted or not free or (self._lanes and free < min(wanted, places / TOGETHER)):
+        if not free or (self._lanes and free < min(wanted, places / TOGETHER)):
             return {}
         taken = self._waiting.take(free)
         joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))
@@ -212,11 +199,14 @@ class Session(AbstractContextManager["Session"]):
             for lane in lanes:
                 lane.numbers = np.searchsorted(kept, lane.numbers)
             self._lay_out()
-        self._decoding.select(self._spread(rows, 0), kept)
+        self._decoding.select(self._spread(rows), kept)
         self._lanes = {rules: lane for rules, lane in self._lanes.items() if lane.requests}
 
     def _lay_out(self) -> None:
-        """Find the rows of each lane, now that sentences have come or gone."""
+        """Find the rows of each lane, and what all lanes need, now that sentences have come or gone."""
+        needed = [rules.candidates for rules in self._lanes]
+        self._candidates = max(needed) if all(needed) else 0
+        self._is_wide = any(lane.width > 1 for lane in self._lanes.values())
         widths = np.zeros(len(self), int)
         for lane in self._lanes.values():
             widths[lane.numbers] = lane.width
@@ -224,12 +214,13 @@ class Session(AbstractContextManager["Session"]):
         for lane in self._lanes.values():
             lane.rows = (starts[lane.numbers][:, None] + np.arange(lane.width)).ravel()
 
-    def _spread(self, of_lanes: Sequence[Array | None], nothing: int) -> Array:
-        """Return one array for all rows from an array for each lane; None stands for `nothing` everywhere."""
-        if len(self._lanes) == 1 and of_lanes[0] is not None:
+    def _spread(self, of_lanes: Sequence[Array | None]) -> Any:
+        """Return one array for all rows from an array for each lane, or from None, which stands for FREE in
+        each of its rows; None if it stands for all."""
+        if len(of_lanes) == 1 or all(each is None for each in of_lanes):
             return of_lanes[0]
         lanes = self._lanes.values()
-        rows = np.full(sum(len(lane.rows) for lane in lanes), nothing)
+        rows = np.full(sum(len(lane.rows) for lane in lanes), FREE)
         for lane, each in zip(lanes, of_lanes, strict=True):
             if each is not None:
                 rows[lane.rows] = each

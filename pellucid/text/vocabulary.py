@@ -276,15 +276,17 @@ def _ids(model: Pieces) -> dict[str, int]:
 
 def check_ids(ids: Sequence[int], model: Pieces) -> list[int]:
     """Return ids as a list of int; raise an error for one that is no whole number, or that no token has."""
-    size, tokens = model.get_piece_size(), list[int]()
-    for token in ids:
-        try:
-            tokens.append(operator.index(token))
-        except TypeError:
-            kind = type(token).__name__
-            raise UsageError(f"{token!r} is no id but a {kind}. Give whole numbers, as int.") from None
-    if outside := [token for token in tokens if not 0 <= token < size]:
-        raise UsageError(f"id {outside[0]} is outside the vocabulary, whose ids are 0 to {size - 1}.")
+    tokens = list[int]()
+    try:
+        tokens.extend(map(operator.index, ids))
+    except TypeError:  # the tokens before the wrong one are in the list
+        wrong = ids[len(tokens)]
+        kind = type(wrong).__name__
+        raise UsageError(f"{wrong!r} is no id but a {kind}. Give whole numbers, as int.") from None
+    size = model.get_piece_size()
+    if tokens and not 0 <= min(tokens) <= max(tokens) < size:
+        outside = next(token for token in tokens if not 0 <= token < size)
+        raise UsageError(f"id {outside} is outside the vocabulary, whose ids are 0 to {size - 1}.")
     return tokens
 
 

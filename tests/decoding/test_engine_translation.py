@@ -531,16 +531,19 @@ def test_sentences_are_shared_out_to_threads(threads: None, monkeypatch: pytest.
     torch.set_num_threads(2)
     for lengths, options, most in (
         ([5] * 7, {}, 4),
-        (range(1, 200), {}, 25),  # eight equal groups of at most 32, which have 128 hypotheses
+        (range(1, 200), {}, 100),  # two equal groups of at most 128, which have 512 hypotheses
         ([50, 30, 9, 9, 9], dict(batch_tokens=110), 2),
     ):
         room, workers = plan(ours, asked(lengths, **options), special)
         assert (room.places, workers) == (most, 2)
-    assert Engine.together == 128
+    assert ours.together == 512
+    with monkeypatch.context() as large:
+        large.setattr(engine, "SHARED_FROM", 0)
+        assert ours.together == 128
     torch.set_num_threads(1)
     monkeypatch.setattr(EngineDecoding, "join", noted)
     decode(ours, asked(range(1, 200)), special)
-    assert joined[0] == list(range(198, 169, -1))  # seven groups
+    assert joined[0] == list(range(198, 98, -1))  # two groups
     assert [number for each in joined for number in each] == list(range(198, -1, -1))
     assert min(map(len, joined[:-1])) >= 4  # rather several at once: they are encoded together
 

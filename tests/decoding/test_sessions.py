@@ -3,15 +3,12 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from random_models import configurations, random_model
-from tables import TableDecoding, random_table
 
 from pellucid.config.schema import ModelConfig
 from pellucid.decoding.captured import CapturedEngine
@@ -19,12 +16,12 @@ from pellucid.decoding.decoder import Decoder, plan
 from pellucid.decoding.engine import Engine
 from pellucid.decoding.pytorch import TransformerDecoder
 from pellucid.decoding.room import Places, Room, Stretches
-from pellucid.decoding.threads import Workers, decode, decode_each
-from pellucid.errors import SentenceError, UsageError
+from pellucid.decoding.threads import decode, decode_each
+from pellucid.errors import UsageError
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.options import Options
 from pellucid.search.request import Request, SpecialIds
-from pellucid.search.session import Session, Waiting
+from pellucid.search.session import Session
 
 SPECIAL = SpecialIds(2, 3, [0, 1, 2])
 RULES = [
@@ -142,27 +139,6 @@ def test_a_session_that_is_closed_takes_no_sentence(kind: type[Engine | Transfor
         UsageError, match=r"^the session is closed and takes no more sentences\. Open another\.$"
     ):
         session.add(request)
-
-
-def test_once_a_sentence_has_failed_no_later_one_begins() -> None:
-    begun, good = set[int](), random_table(2, 9, end=1.0)
-
-    def table(number: int, said: tuple[int, ...]) -> Any:
-        begun.add(number)
-        return good(number, said) * (float("nan") if number == 1 else 1)
-
-    waiting = Waiting(Request(number, 5) for number in (2, 1, 3, 0))
-    waiting.close()
-    decoder: Any = SimpleNamespace(open=lambda room: TableDecoding(table, places=1))
-    room, results = Room(1, 1, 1, 9, 9, 9), dict[int, Result]()
-    with Workers(decoder, room, SPECIAL, waiting, 0) as workers:
-        workers.work()
-        while len(results) < 4:
-            results |= workers.answer()
-    assert begun == {0, 1, 2} and isinstance(results[0], list) and isinstance(results[3], list)
-    for place in (1, 2):
-        with pytest.raises(SentenceError, match=r"^sentence 2, step 1:"):
-            raise_if_failed(results[place])
 
 
 def test_sentences_that_come_one_by_one_are_answered_in_order() -> None:
