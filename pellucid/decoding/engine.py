@@ -33,19 +33,12 @@ class Engine:
         self.config: ModelConfig = model.config
         self.precision = precision
         self._weights = native.Weights(model, precision, kernels())
+        self._is_large = native.weight_bytes(model.config, precision) > SHARED_FROM
+        # Of a small model many: what the search takes for a step costs more than what the model takes.
+        self.together = TOGETHER if self._is_large else MANY
 
     def __repr__(self) -> str:
         return f"<Engine {self.precision}, by {self._weights.kernels.kind}>"
-
-    @property
-    def _is_large(self) -> bool:
-        return native.weight_bytes(self.config, self.precision) > SHARED_FROM
-
-    @property
-    def together(self) -> int:
-        """Return how many hypotheses to decode at once. Of a small model more: what the search takes for a
-        step costs more than what the model takes."""
-        return TOGETHER if self._is_large else MANY
 
     @property
     def apart(self) -> int:

@@ -116,7 +116,7 @@ class Session(AbstractContextManager["Session"]):
         self._waiting = Waiting() if waiting is None else waiting
         self._closing, self._is_closed = ExitStack(), False
         self._closing.callback(decoding.close)
-        self._lanes: dict[Options, Lane] = {}  # by rules
+        self._lanes: list[Lane] = []  # one for each kind of rules
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -128,7 +128,7 @@ class Session(AbstractContextManager["Session"]):
 
     def __len__(self) -> int:
         """Return the number of open sentences."""
-        return sum(len(lane.requests) for lane in self._lanes.values())
+        return sum(len(lane.requests) for lane in self._lanes)
 
     @property
     def is_idle(self) -> bool:
@@ -143,14 +143,13 @@ class Session(AbstractContextManager["Session"]):
 
     def cancel(self, place: int) -> None:
         """Forget a sentence, open or not; it gets no result. Nothing happens if it has ended."""
-        lanes = self._lanes.values()
-        if not self._waiting.cancel(place) and any(place in lane.requests for lane in lanes):
-            self._select([lane.drop(place) for lane in lanes])
+        if not self._waiting.cancel(place) and any(place in lane.requests for lane in self._lanes):
+            self._select([lane.drop(place) for lane in self._lanes], True)
 
     def step(self) -> SearchStep:
         """Begin sentences that wait, as far as there is room, and continue each open one by one token."""
         ended = self._join() if len(self._waiting) else {}
-        lanes = tuple(self._lanes.values())
+        lanes = self._lanes
         if not lanes:
             return SearchStep(ended, ())
         last, required = [lane.last for lane in lanes], [lane.required() for lane in lanes]
@@ -158,7 +157,7 @@ class Session(AbstractContextManager["Session"]):
         for lane, given in zip(lanes, required, strict=True):
             ended |= lane.step(likely.rows(lane.rows) if len(lanes) > 1 else likely, given)
         if ended or self._is_wide:
-            self._select([lane.continued for lane in lanes])
+            self._select([lane.continued for lane in lanes], bool(ended))
         return SearchStep(ended, lanes)
 
     def _join(self) -> dict[int, Result]:
@@ -179,39 +178,47 @@ class Session(AbstractContextManager["Session"]):
             self._waiting.cancel(place)
             return {place: SentenceError(request.number, 0, TOO_LARGE)}
         numbers = dict(zip(joined, itertools.count(len(self)), strict=False))
-        by_options = defaultdict[int, list[int]](list)  # one object for many: to compare them takes longer
+        by_options = defaultdict[int, dict[int, Request]](
+            dict
+        )  # by identity: to compare takes longer
         for place, request in joined.items():
-            by_options[id(request.options)].append(place)
+            by_options[id(request.options)][place] = request
         for some in by_options.values():
-            rules = rules_of(joined[some[0]].options)
-            if rules not in self._lanes:
-                self._lanes[rules] = Lane(rules, self._special)
-            lane = self._lanes[rules]
-            lane.join({place: joined[place] for place in some}, [numbers[place] for place in some])
+            lane = self._lane(next(iter(some.values())).options)
+            lane.join(some, [numbers[place] for place in some])
         self._lay_out()
         return {}
 
-    def _select(self, rows: Sequence[Array]) -> None:
+    def _lane(self, options: Options) -> Lane:
+        """Return the lane of the sentences with these options: a new one if there is none."""
+        rules = rules_of(options)
+        for lane in self._lanes:
+            if lane.options == rules:
+                return lane
+        self._lanes = [*self._lanes, Lane(rules, self._special)]
+        return self._lanes[-1]
+
+    def _select(self, rows: Sequence[Array], some_left: bool) -> None:
         """Go on with the sentences that the lanes still have, by the rows that each lane continues."""
-        lanes, kept = self._lanes.values(), None
-        if any(len(lane.rows) > len(lane.numbers) * lane.width for lane in lanes):  # some sentences left
-            kept = np.sort(np.concatenate([lane.numbers for lane in lanes]))
-            for lane in lanes:
+        kept = None
+        if some_left:
+            kept = np.sort(np.concatenate([lane.numbers for lane in self._lanes]))
+            for lane in self._lanes:
                 lane.numbers = np.searchsorted(kept, lane.numbers)
+            rows = [each for each in rows if len(each)] or [kept]  # if nothing is left, kept is empty
+            self._lanes = [lane for lane in self._lanes if lane.requests]
             self._lay_out()
         self._decoding.select(self._spread(rows), kept)
-        self._lanes = {rules: lane for rules, lane in self._lanes.items() if lane.requests}
 
     def _lay_out(self) -> None:
         """Find the rows of each lane, and what all lanes need, now that sentences have come or gone."""
-        needed = [rules.candidates for rules in self._lanes]
-        self._candidates = max(needed) if all(needed) else 0
-        self._is_wide = any(lane.width > 1 for lane in self._lanes.values())
-        widths = np.zeros(len(self), int)
-        for lane in self._lanes.values():
+        needed, widths = [lane.options.candidates for lane in self._lanes], np.zeros(len(self), int)
+        self._candidates = max(needed, default=0) if all(needed) else 0
+        self._is_wide = any(lane.width > 1 for lane in self._lanes)
+        for lane in self._lanes:
             widths[lane.numbers] = lane.width
         starts = np.cumsum(widths) - widths
-        for lane in self._lanes.values():
+        for lane in self._lanes:
             lane.rows = (starts[lane.numbers][:, None] + np.arange(lane.width)).ravel()
 
     def _spread(self, of_lanes: Sequence[Array | None]) -> Any:
@@ -219,9 +226,8 @@ class Session(AbstractContextManager["Session"]):
         each of its rows; None if it stands for all."""
         if len(of_lanes) == 1 or all(each is None for each in of_lanes):
             return of_lanes[0]
-        lanes = self._lanes.values()
-        rows = np.full(sum(len(lane.rows) for lane in lanes), FREE)
-        for lane, each in zip(lanes, of_lanes, strict=True):
+        rows = np.full(sum(len(lane.rows) for lane in self._lanes), FREE)
+        for lane, each in zip(self._lanes, of_lanes, strict=True):
             if each is not None:
                 rows[lane.rows] = each
         return rows
