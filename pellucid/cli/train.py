@@ -82,7 +82,9 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
         return read(arguments.config, settings, _config_of), ""
     from pellucid.learning.choosing import choose_settings
 
-    return choose_settings(files, settings, arguments.device, out, tell, started)
+    config, chosen = choose_settings(files, settings, arguments.device, out, tell, started)
+    command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
+    return config, f"# Chosen by pellucid train; to go on: {command}\n\n{chosen}"
 
 
 def _config_of(folder: Path) -> Config:

@@ -3,7 +3,6 @@ commented configuration."""
 
 import math
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +44,7 @@ def choose_settings(
     started: Loaded | None,
 ) -> tuple[Config, str]:
     """Choose settings for parallel text (one or two files) and a training time; measure how fast they are.
-    Return them, and the text of train.toml for the folder `out`.
+    Return them, and as TOML for a file in the folder `out`.
 
     settings: settings that the user fixes, such as {"training.seed": 2}. started: the model that the training
     starts from, if there is one; its vocabulary, shape and so on are taken.
@@ -86,7 +85,6 @@ def _inherited(fixed: Sequence[Chosen], theirs: Config) -> list[Chosen]:
 
 def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
     """Return the settings as TOML, with their reasons as comments."""
-    command = shlex.join(["pellucid", "train", str(out / "train.toml"), "--out", str(out), "--resume"])
     sections: dict[str, list[str]] = {section: [] for section in vars(config)}
     for name, value, reason in chosen:
         section, key = name.split(".")
@@ -97,7 +95,7 @@ def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
         row = f"{key} = {one_line(value)}"
         sections[section].append(f"{row}  # {reason}" if reason else row)
     blocks = ["\n".join([f"[{section}]", *rows]) for section, rows in sections.items() if rows]
-    return "\n\n".join([f"# Chosen by pellucid train; to go on: {command}", *blocks]) + "\n"
+    return "\n\n".join(blocks) + "\n"
 
 
 def choose(
@@ -240,7 +238,7 @@ def _round(number: float) -> int:
 
 def _table(chosen: Sequence[Chosen]) -> dict[str, Any]:
     table: dict[str, Any] = {}
-    override(table, {name: value for name, value, _ in chosen}, "--set")
+    override(table, {name: value for name, value, _ in chosen}, "train")
     return table
 
 

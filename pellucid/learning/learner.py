@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
-from pellucid.errors import UsageError, is_out_of_memory
+from pellucid.errors import Setting, UsageError, is_out_of_memory
 from pellucid.folder.load import device_of
 from pellucid.learning.memory import split_further
 from pellucid.learning.step import Update
@@ -126,7 +126,8 @@ class Learner:
         if shapes != {name: tensor.shape for name, tensor in state.items() if name.startswith("model.")}:
             raise UsageError(
                 "the checkpoint holds a model of another shape, so the run cannot continue. "
-                "Restore the old values of [model], or start a new run with another --out."
+                "Restore the old values of [model], or start a new run with another {}.",
+                Setting("out"),
             )
         self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
         for name, parameter in self.model.named_parameters():

@@ -61,7 +61,7 @@ def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens:
         f"step {step:,} did not fit into memory: its batch of {len(largest.origins):,} × "
         f"{_length(largest):,} tokens was split, and the step was computed in {parts} parts. The update "
         "is the same (but dropout draws other random numbers). Smaller batches need no splitting: "
-        f"--resume --set training.batch_tokens={smaller} --accept training.batch_tokens"
+        f"resume with [training] batch_tokens = {smaller}, and accept training.batch_tokens."
     )
 
 

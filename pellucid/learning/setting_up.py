@@ -186,10 +186,11 @@ def _refuse_changes(
             lines.append(f"  data {name}: SHA-256 {old} -> {new}")
     if lines:
         raise UsageError(
-            "this run was started with other settings or data, so it cannot continue bit for bit:\n"
-            + "\n".join(lines)
-            + "\nRestore them, start a new run with another --out, or accept them: "
-            "--accept section.key (or --accept data)."
+            "this run was started with other settings or data, so it cannot continue bit for bit:\n{}\n"
+            "Restore them, start a new run with another {}, or accept them: {} (or {}).",
+            "\n".join(lines),
+            Setting("out"),
+            *(Setting("accept", (name,)) for name in ("section.key", "data")),
         )
 
 

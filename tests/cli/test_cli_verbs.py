@@ -81,6 +81,11 @@ def test_train_makes_a_model_and_says_what_to_try(
     assert pellucid("translate", out, stdin=b"a b\n").code == 0
     again = pellucid("train", config, "--set", "training.steps=4")
     assert again.code == 2 and "Go on with --resume, or choose another --out." in again.err
+    other = pellucid("train", config, "--set", "training.seed=2", "--resume")
+    assert other.err.endswith(
+        "\nRestore them, start a new run with another --out, or accept them: --accept section.key "
+        "(or --accept data).\n"
+    )
 
 
 def test_what_goes_on_with_a_resume_says_resume_once(

@@ -113,7 +113,7 @@ def test_the_workers_forget_half_a_gradient_too(room_for: Callable[[int], None])
 
 def test_the_advice_is_of_one_batch_and_of_the_longer_side() -> None:
     advice = split_message(5, [batch(3, 3), batch(3)], 4, 100)  # of 100 tokens each
-    assert advice.endswith(" --resume --set training.batch_tokens=50 --accept training.batch_tokens")
+    assert advice.endswith(" resume with [training] batch_tokens = 50, and accept training.batch_tokens.")
     long = replace(batch(3), target_mask=torch.ones(1, 40, dtype=torch.bool))
     with pytest.raises(DoesNotFit, match=r"max_length = 30, "):
         split_further([long], long, model(), "fp32")
@@ -132,7 +132,7 @@ def test_a_run_goes_on_tells_it_once_and_counts_it(tmp_path: Path, room_for: Cal
     (line,) = [line for line in said if "memory" in line]
     assert re.match(
         r"step \d did not fit into memory: its batch of \d+ × \d tokens was split, and "
-        r"the step was computed in \d parts\. .* --resume --set training\.batch_tokens=\d+ --accept ",
+        r"the step was computed in \d parts\. .* resume with \[training\] batch_tokens = \d+, and accept ",
         line,
     )
 

@@ -118,8 +118,8 @@ def refused(config: pellucid.Config, run: Path, accept: tuple[str, ...] = ()) ->
     first, *different, last = str(error.value).split("\n")
     assert first == "this run was started with other settings or data, so it cannot continue bit for bit:"
     assert last == (
-        "Restore them, start a new run with another --out, or accept them: --accept section.key "
-        "(or --accept data)."
+        "Restore them, start a new run with another out, or accept them: accept = ('section.key',) "
+        "(or accept = ('data',))."
     )
     return "\n".join(different)
 
