@@ -12,7 +12,7 @@ from torch import Tensor
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import Viewed, lines
 from pellucid.worked.claims import EXACT, Claim, is_near, read_claims
-from pellucid.worked.rules import carry_rounding, find_broken_rules
+from pellucid.worked.rules import find_broken_rules
 from pellucid.worked.slips import find_slip
 from pellucid.worked.stages import Start, run, shapes, size
 
@@ -72,11 +72,10 @@ def check(
     steps, used = _follow(start, read, always=True)
     starts, _ = _follow(start, read, always=False)
     read = {name: _settle_digits(name, claim, steps, starts) for name, claim in read.items()}
-    halves, known = carry_rounding(start, read, used), shapes(start, starts)
-    cells: list[Cell] = []
+    known, cells = shapes(start, starts), list[Cell]()
     for name, claim in read.items():
         step = origin = torch.full_like(claim.numbers, math.nan)
-        misfit, slip, reasons = "", None, find_broken_rules(name, claim, used, halves)
+        misfit, slip, reasons = "", None, find_broken_rules(name, read, used)
         if name in starts and starts[name].shape != claim.numbers.shape:
             misfit = f"shapes multiply: {known[name]}, not ({size(claim.numbers)})"
         elif name in starts:

@@ -86,19 +86,16 @@ def test_what_is_elided_is_not_derivable_and_what_follows_starts_there() -> None
     assert report.cells[0].step is None and report.cells[0].start is None
 
 
-LARGER, EQUAL = "a larger score never has a smaller weight", "equal score differences give equal rows"
+LARGER = "a larger score never has a smaller weight"
 SUM, WITHIN = "a row of weights sums to 1, this one to", "a context lies within the range of its values, here"
 FIRST = "the first row of a causal context is the first value row"
 ZERO, SHAPES = "masked weights are exactly 0", "shapes multiply: (2×4)·(4×3) = (2×3), not (2×2)"
 UNKNOWN, THREE = {"scores": [[math.nan] * 3]}, {"scores": [[1.0, 2.0, 0.5]], "scale": None}
-ROWS = {"scores": [[1.0, 2.0], [3.0, 4.0], [3.0, 5.0]], "scale": None}
 CLOSE = {"queries": [[1.0, 1.0]], "keys": [[math.nan] * 2] * 2, "scale": None}
-BOTH = {"queries": [[math.nan]] * 2, "keys": [[math.nan]] * 2, "scale": None}
 CAUSAL = {"scores": [[1.0, 0.8], [0.9, 1.1]], "mask": "causal"}
 VALUES = {"scores": [[1.0, 2.0], [1.0, 2.0]], "values": [[0.1, 1.0], [0.3, 1.0]]}
 ALONE = {"scores": [[math.nan] * 2], "values": [[0.1], [0.26]]}
 FOUR = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4))}
-CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
 
 
 @pytest.mark.parametrize(
@@ -111,11 +108,6 @@ CLAIMED = {"weights": [["0.27", "0.73"], ["0.29", "0.71"], ["0.12", "0.88"]]}
         # Scores that differ by a unit may be equal before rounding, and so may sums of rounded keys.
         (THREE, {"scores": [["1.0", "1.1", "0.5"]], "weights": [["0.5", "0.3", "0.2"]]}, [None] * 3),
         (CLOSE, {"keys": [["1.0", "1.0"], ["1.1", "1.0"]], "weights": [["0.505", "0.495"]]}, [None] * 2),
-        # Two zeros that were each rounded from up to a half have a product of up to a quarter.
-        (BOTH, {"queries": [["0e0"]] * 2, "keys": [["0e0"]] * 2,
-                        "weights": [["0.54", "0.46"], ["0.46", "0.54"]]}, [None] * 4),
-        (ROWS, CLAIMED, [None, None, EQUAL, EQUAL, None, None]),
-        (ROWS, {"scores": [["1.0", "2.0"], ["3.0", "4.0"], ["3.0", "5.0"]], **CLAIMED}, [None] * 6),
         (CAUSAL, {"weights": [["0.99", "0.01"], ["0.45", "0.55"]]}, [None, ZERO, None, None]),
         (CAUSAL, {"weights": [["0.40", "0.60"], ["0.45", "0.55"]]}, [None, ZERO, None, None]),
         (VALUES, {"context": [["0.34", "1.0"], ["0.5", "0.8"]]},
