@@ -33,7 +33,7 @@ check: $(VENV)/.installed-dev
 # The model inside the package, trained anew. Measured figures and docs/images may change with it.
 demo-model: $(VENV)/.installed
 	rm -rf build/demo
-	$(BIN)/python -c 'from pathlib import Path; from pellucid.demo import rebuild; rebuild(Path("build/demo"))'
+	$(BIN)/python -m tools.demo_model
 
 bench: $(VENV)/.installed-dev
 	sh tests/install_chromium.sh

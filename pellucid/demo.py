@@ -8,13 +8,10 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
-import torch
-
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import read
 from pellucid.data import phrasebook
-from pellucid.folder.checkpoint import newest_step, save_model
-from pellucid.folder.load import load_model
+from pellucid.folder.checkpoint import newest_step
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import refuse_foreign
 from pellucid.learning.claim import refuse_taken
@@ -127,13 +124,3 @@ def train_model(config: Config, out: Path) -> Path:
     if not at_the_end or not is_sealed(model / "averaged" if training.average else model):
         train(config, model, resume=True)
     return model
-
-
-def rebuild(out: Path) -> None:
-    """Train the demo model in `out`, and store it in the package in float16, for `make demo-model`."""
-    phrasebook.write(out / DATA)
-    loaded = load_model(train_model(configuration(out), out))
-    package = Path(str(files("pellucid"))) / "demo_model"
-    package.mkdir(exist_ok=True)
-    provenance = loaded.manifest["provenance"]
-    save_model(package, loaded.model, loaded.vocabulary, loaded.config, provenance, stored_as=torch.float16)

@@ -1,6 +1,5 @@
 """Text input and output, line by line: UTF-8 in any locale, split at line feeds only."""
 
-import itertools
 import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
@@ -15,35 +14,29 @@ _ARRIVAL = 65_536  # the most bytes to take from a pipe at once
 OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 
 
-def standard_input(bad_utf8: str) -> Iterator[list[str]]:
-    """Yield lists of lines from standard input as they arrive. If a line is not UTF-8 and `bad_utf8` is
-    "error", first yield the lines before it, then raise an error."""
+def standard_input(bad_utf8: str) -> Iterator[str]:
+    """Yield the lines of standard input as they arrive. Raise an error at a line that is not UTF-8 if
+    `bad_utf8` is "error"."""
     if sys.stdin is None:
         raise PellucidError("standard input is closed. Give it the text, one sentence a line.")
-    numbers = itertools.count(1)
+    if sys.stdin.isatty():
+        tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
     # Without the buffer, whose lock a thread that waits for a line would hold when Python ends.
-    for lines in arrivals(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)):
-        texts: list[str] = []
-        try:
-            for line, number in zip(lines, numbers, strict=False):
-                texts.append(_text(line, STANDARD_INPUT, number, bad_utf8))
-        except PellucidError:
-            yield texts
-            raise
-        yield texts
+    for number, line in enumerate(arrivals(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)), 1):
+        yield _text(line, STANDARD_INPUT, number, bad_utf8)
 
 
-def arrivals(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """Yield lists of lines from a stream as soon as they arrive; line feeds are removed."""
+def arrivals(stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a stream as soon as they arrive; line feeds are removed."""
     begun = bytearray()
     while data := stream.read(_ARRIVAL):  # all that has arrived, at least one byte
-        complete, line_feed, rest = data.rpartition(b"\n")
-        if line_feed:
-            yield (bytes(begun) + complete).split(b"\n")
-            begun.clear()
-        begun += rest
+        first, *others = data.split(b"\n")
+        begun += first
+        for line in others:
+            yield bytes(begun)
+            begun = bytearray(line)
     if begun:
-        yield [bytes(begun)]
+        yield bytes(begun)
 
 
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:

@@ -2,12 +2,10 @@
 
 import argparse
 import json
-import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.doubts import Doubts
-from pellucid.cli.lines import STANDARD_INPUT, put, standard_input, tell
+from pellucid.cli.lines import STANDARD_INPUT, put, standard_input
 from pellucid.search.options import TranslationOptions, check_values
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
-    translations = translator.translate_each(_lines(arguments.bad_utf8), arguments.to, **options)
+    translations = translator.translate_each(standard_input(arguments.bad_utf8), arguments.to, **options)
     doubts = Doubts(translator.vocabulary, STANDARD_INPUT, arguments.to)
     for number, translation in enumerate(translations):
         if arguments.json:
@@ -34,14 +32,6 @@ def run(arguments: argparse.Namespace) -> None:
             put([translation.text])
         doubts.add([translation])
     doubts.tell()
-
-
-def _lines(bad_utf8: str) -> Iterator[str]:
-    """Yield the lines of standard input as they arrive."""
-    if sys.stdin is not None and sys.stdin.isatty():
-        tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
-    for lines in standard_input(bad_utf8):
-        yield from lines
 
 
 def _as_json(translator: "Translator", translation: "Translation", arguments: argparse.Namespace) -> str:

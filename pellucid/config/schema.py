@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.config.settings import ABOVE_0, check, choice, number
+from pellucid.config.settings import ABOVE_0, Section, choice, number
 from pellucid.errors import UsageError
 
 # Settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
@@ -36,7 +36,7 @@ def as_corpora(name: str, value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class DataConfig:
+class DataConfig(Section):
     """Settings for the parallel text: its files, and which lines are left out."""
 
     # each a (source, target) pair of files, or one .tsv; also .gz
@@ -52,12 +52,9 @@ class DataConfig:
     remove_duplicates: bool = False
     licence: str = ""  # of the text; kept in the model's manifest
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class VocabularyConfig:
+class VocabularyConfig(Section):
     """Settings for the vocabulary: how text becomes tokens (SentencePiece)."""
 
     size: int = number(8000, 5, 10_000_000)
@@ -69,12 +66,9 @@ class VocabularyConfig:
     sampling: float = number(0.0, 0.0, 1.0)  # subword sampling in training; 0 is off
     model: tuple[str, ...] = ()  # a ready-made SentencePiece model, or (source, target)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Section):
     """The shape of a Transformer (Vaswani et al. 2017, table 3)."""
 
     vocabulary: int = number(8000, 5, 10_000_000)
@@ -100,7 +94,7 @@ class ModelConfig:
     end_id: int = number(3, 0, 10_000_000)
 
     def __post_init__(self) -> None:
-        check(self)
+        super().__post_init__()
         for mistake in self._mistakes():
             raise UsageError(f"[model] {mistake}")
 
@@ -141,7 +135,7 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class TrainingConfig(Section):
     """Settings for training."""
 
     steps: int = number(100_000, 0, 1_000_000_000)
@@ -177,12 +171,9 @@ class TrainingConfig:
     max_skipped: int = number(10, 0, 1_000_000)
     start_from: str | None = None  # a model folder to continue from (fine-tuning)
 
-    def __post_init__(self) -> None:
-        check(self)
-
 
 @dataclass(frozen=True)
-class TranslationConfig:
+class TranslationConfig(Section):
     """Settings for translating: the defaults for the options of a call."""
 
     beam: int = number(5, 1, 1000)
@@ -195,9 +186,6 @@ class TranslationConfig:
     repetition_penalty: float = number(1.0, 0.01, 100.0)
     # a sentence is done as soon as `beam` hypotheses are finished, even if an open one has a better score
     early_stopping: bool = True
-
-    def __post_init__(self) -> None:
-        check(self)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import sys
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -36,14 +36,18 @@ def plain(value: Any) -> Any:
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def check(section: Any) -> None:
-    """Convert every value of a section to its type, and check its limits; raise an error for a wrong one."""
-    hints = typing.get_type_hints(type(section))
-    for setting in fields(section):
-        name, limits = f"[{title(type(section))}] {setting.name}", setting.metadata
-        value = plain(getattr(section, setting.name))
-        value = limits["read"](name, value) if "read" in limits else value
-        object.__setattr__(section, setting.name, convert(name, value, hints[setting.name], limits))
+@dataclass(frozen=True)
+class Section:
+    """A section of a configuration. Every value is converted to its type and checked against its limits when
+    the section is made."""
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for setting in fields(self):
+            name, limits = f"[{title(type(self))}] {setting.name}", setting.metadata
+            value = plain(getattr(self, setting.name))
+            value = limits["read"](name, value) if "read" in limits else value
+            object.__setattr__(self, setting.name, convert(name, value, hints[setting.name], limits))
 
 
 def convert(name: str, value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:
