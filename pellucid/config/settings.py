@@ -57,7 +57,7 @@ def convert(name: str, value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:
     if origin is types.UnionType:
         return None if value is None else convert(name, value, arguments[0], limits)
     if origin is tuple:
-        value = [value] if kind == tuple[str, ...] and isinstance(value, str) else value
+        value = [value] if arguments[-1] is Ellipsis and not isinstance(value, list) else value
         if not isinstance(value, list):
             raise UsageError(f"{name} = {value!r} must be a list.")
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -72,7 +72,8 @@ def convert(name: str, value: Any, kind: Any, limits: Mapping[str, Any]) -> Any:
     if kind in NUMBERS:
         is_right = is_right and not isinstance(value, bool) and low <= value <= high
     if not is_right:
-        raise UsageError(f"{{}} must be {KINDS[kind]}{_range(low, high)}.", Setting(name, value))
+        within = _range(low, high) if kind in NUMBERS else ""
+        raise UsageError(f"{{}} must be {KINDS[kind]}{within}.", Setting(name, value))
     return kind(value)
 
 

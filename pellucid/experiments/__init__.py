@@ -8,11 +8,11 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable
+import typing
 from pathlib import Path
 from typing import Any
 
-from pellucid.config.settings import convert
+from pellucid.config.settings import convert, plain
 from pellucid.errors import UsageError, did_you_mean
 from pellucid.experiments.result import Result
 from pellucid.show.columns import paragraph
@@ -46,11 +46,12 @@ def experiment(
     if unknown := values.keys() - known.keys():
         has = ", ".join(known) or "none"
         raise UsageError(f"the experiment {name} has no setting {min(unknown)!r}. It has: {has}.")
-    values = {setting: _check(setting, value, known[setting]) for setting, value in values.items()}
+    measure = _module(name).experiment
+    kinds = {"target": str | None} | typing.get_type_hints(measure)
+    values = {each: convert(each, plain(value), kinds[each], {"low": 1}) for each, value in values.items()}
     given = (model is not None, text is not None, to is not None and need != "explanation")
     if given != (need != "nothing", need == "explanation", False):
         raise UsageError(f"the experiment {name} needs {NEEDED[need]}. Give that, and nothing else.")
-    measure = _module(name).experiment
     if model is None:
         return measure(**values)
     translator = model if isinstance(model, Translator) else load(model, precision="fp32")
@@ -85,16 +86,3 @@ def _module(name: str) -> Any:
         near = did_you_mean(name, NAMES)
         raise UsageError(f'no experiment is called "{name}".{near} There are: {", ".join(NAMES)}.')
     return importlib.import_module(f"{__name__}.{name}")
-
-
-def _check(setting: str, value: Any, default: Any) -> Any:
-    """Return the value of a setting if it has the type of its default: text, a whole number (1 or more), or a
-    list. Make a list of a single value where needed; raise an error for any other type."""
-    if isinstance(default, tuple):
-        several = value if isinstance(value, Iterable) else [value]
-        return [_check(setting, each, default[0]) for each in several]
-    if isinstance(default, int):
-        return convert(setting, value, int, {"low": 1})
-    if not isinstance(value, str | None):
-        raise UsageError(f'{setting} = {value!r:.60} must be text in quotes, such as {setting}="…".')
-    return value

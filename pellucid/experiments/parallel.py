@@ -21,7 +21,7 @@ SENTENCES, REPEATS = 8, 5
 Trained = tuple[float, float, Sequence[Tensor]]  # milliseconds, loss, gradients
 
 
-def experiment(translator: Translator, *, lengths: Sequence[int] = (2, 4, 8, 16, 32, 64)) -> Result:
+def experiment(translator: Translator, *, lengths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)) -> Result:
     """Compare training on all positions at once with training step by step: loss, gradients and time, on
     random sentences, in float32, without dropout."""
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
