@@ -1,7 +1,6 @@
 """The fast engine, as the search uses it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -9,7 +8,7 @@ import torch
 from pellucid.config.schema import ModelConfig
 from pellucid.decoding import native
 from pellucid.decoding.library import kernels
-from pellucid.decoding.room import Array, Places, Room, StepOutput
+from pellucid.decoding.room import Array, Places, Room
 from pellucid.decoding.team import Team
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
@@ -89,15 +88,8 @@ class EngineDecoding(Decoding):
             rows.cell[:count] += self._stride
         else:
             self._lay_out()
-        some: Array | None = None
-        again: Any = slice(None)
-        if not self._is_laid_out and count > len(self._places.taken):
-            # At a sentence's start its first row stands for all.
-            first, stands = np.cumsum(self._places.widths) - self._places.widths, rows.position[:count] > 0
-            stands[first] = True
-            some, again = stands.nonzero()[0], stands.cumsum() - 1
         few = 0 < candidates <= min(self._most, self._size - 1)
-        found = self._next(count, some, again, candidates if few else 0)
+        found = self._next(count, candidates if few else 0)
         rows.ancestor[np.arange(count), rows.position[:count]] = rows.cell[:count]
         self._places.lengths += 1
         return found
@@ -105,14 +97,14 @@ class EngineDecoding(Decoding):
     def _lay_out(self) -> None:
         """Write the position, the place and the cell of each row."""
         rows, places = self._session.rows, self._places
-        position, place, width = (
-            np.repeat(each, places.widths) for each in (places.lengths, places.taken, places.widths)
+        firsts = np.cumsum(places.widths) - places.widths
+        position, place, width, first = (
+            np.repeat(each, places.widths) for each in (places.lengths, places.taken, places.widths, firsts)
         )
-        first = np.repeat(np.cumsum(places.widths) - places.widths, places.widths)
-        column = (np.arange(len(first)) - first) * (position > 0)
-        rows.position[: len(place)], rows.place[: len(place)] = position, place
-        rows.cell[: len(place)] = places.starts[place, 1] + position * width + column
-        self._stride, self._is_laid_out = width, bool(places.lengths.all())
+        count, column = len(place), np.arange(len(place)) - first
+        rows.position[:count], rows.place[:count] = position, place
+        rows.cell[:count] = places.starts[place, 1] + position * width + column
+        self._stride, self._is_laid_out = width, True
 
     def select(self, rows: Array, sentences: Array | None) -> None:
         if sentences is not None:
@@ -124,27 +116,12 @@ class EngineDecoding(Decoding):
     def close(self) -> None:
         self._session.close()
 
-    def _next(self, count: int, some: Any, again: Any, candidates: int) -> NextTokens:
-        """Compute a step for the rows `some` (None: the first `count` rows), and copy the results to all rows
-        by the indices `again`."""
-        said = self._of(count, some, candidates)
+    def _next(self, count: int, candidates: int) -> NextTokens:
+        said = self._session.step(count, candidates)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:
             logits = said.logits[:, : self._size]
-            every = torch.from_numpy((logits - normaliser[:, None])[again])
-            return AllTokens(every, lambda: torch.from_numpy(logits[again]))
-        log_p, ids, asked = said.value - normaliser[:, None], said.id, said.asked - normaliser
-        if some is not None:
-            log_p, ids, asked = log_p[again], ids[again], asked[again]
-        return LikeliestTokens(log_p, ids, asked, lambda: self._next(count, some, again, 0).all)
-
-    def _of(self, count: int, some: Array | None, candidates: int) -> StepOutput:
-        if some is None:
-            return self._session.step(count, candidates)
-        every = [(each, each[:count].copy()) for each in self._session.rows]
-        for rows, before in every:
-            rows[: len(some)] = before[some]
-        said = self._session.step(len(some), candidates)
-        for rows, before in every:
-            rows[:count] = before
-        return said
+            every = torch.from_numpy(logits - normaliser[:, None])
+            return AllTokens(every, lambda: torch.from_numpy(logits))
+        log_p, asked = said.value - normaliser[:, None], said.asked - normaliser
+        return LikeliestTokens(log_p, said.id, asked, lambda: self._next(count, 0).all)

@@ -178,9 +178,7 @@ class Session(AbstractContextManager["Session"]):
             self._waiting.cancel(place)
             return {place: SentenceError(request.number, 0, TOO_LARGE)}
         numbers = dict(zip(joined, itertools.count(len(self)), strict=False))
-        by_options = defaultdict[int, dict[int, Request]](
-            dict
-        )  # by identity: to compare takes longer
+        by_options = defaultdict[int, dict[int, Request]](dict)  # by identity: to compare takes longer
         for place, request in joined.items():
             by_options[id(request.options)][place] = request
         for some in by_options.values():
