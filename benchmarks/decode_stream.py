@@ -1,14 +1,20 @@
-"""A mixed stream: sentences with greedy search and with beam 4 arrive at random, and share the batches.
+"""A mixed stream: sentences with greedy search and with beam 4 arrive at random, and share the steps.
 
 One session, one thread, int8, transformer-base with random weights; half of the sentences have beam 1, half
-beam 4, 25 tokens each. The batch has them all at its start. In the stream they arrive as a Poisson process at
-80% of the batch's throughput. What is compared is the throughput while the session is not idle, and the time
-of a sentence from its arrival to its end with its time alone.
+beam 4, 25 tokens each. The batch has them all at its start. In a stream they arrive as a Poisson process at a
+share of the batch's throughput, its load. Beside each other: the throughput at twice the load that the batch
+can bear, where sentences always wait, to the batch's; and the median time of a sentence from its arrival to
+its end, to its time alone.
 
-    python -m benchmarks.decode_stream [--sentences 300] [--rounds 3]
+What to expect: a step of n rows takes a + b n seconds, and a sentence in a stream of load u meets n rows of
+which b n is the share u of the step. So each step takes a / (1 - u): a sentence takes about 1 / (1 - u) times
+as long as alone, which is twice at half load and five times at 80%, whatever shares steps so.
+
+    python -m benchmarks.decode_stream [--sentences 200] [--rounds 3]
 """
 
 import argparse
+import itertools
 import random
 import statistics
 import time
@@ -24,7 +30,8 @@ from pellucid.search.options import Options
 from pellucid.search.request import Request, SpecialIds
 
 SPECIAL = SpecialIds(START, END, (PAD, UNKNOWN, START))
-SOURCE, SHARE = 20, 0.8  # tokens of a source; of the batch's throughput, what arrives
+SOURCE = 20  # tokens
+LOADS, TOO_MANY = (0.25, 0.5, 0.8), 2.0  # shares of the batch's throughput that arrive
 RULES = {beam: Options(beam, min_length=LENGTH - 1) for beam in (1, 4)}
 
 
@@ -66,7 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--sentences", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -80,33 +87,33 @@ def main() -> None:
             for beam in RULES
         }
         batch = len(asked) / play(engine, asked, [0.0] * len(asked))[0]
-        chance, at, arrivals = random.Random(number), 0.0, list[float]()
-        for _ in asked:
-            at += chance.expovariate(SHARE * batch)
-            arrivals.append(at)
-        busy, times = play(engine, asked, arrivals)
-        p50 = {
-            beam: statistics.median(times[each.number] for each in asked if each.options.beam == beam)
-            for beam in RULES
-        }
-        each = [
-            f"{1000 * p50[beam]:.0f} / {1000 * alone[beam]:.0f} = {p50[beam] / alone[beam]:.2f}"
-            for beam in RULES
-        ]
-        stream = len(asked) / busy
-        rows.append([str(number + 1), f"{batch:.1f}", f"{stream:.1f} ({stream / batch:.2f})", *each])
+        busy, _ = play(engine, asked, arrivals(len(asked), TOO_MANY * batch, number))
+        cells = [f"{batch:.1f}", f"{len(asked) / busy:.1f} ({len(asked) / busy / batch:.2f})"]
+        for load in LOADS:
+            _, times = play(engine, asked, arrivals(len(asked), load * batch, number))
+            for beam in RULES:
+                ours = [times[each.number] for each in asked if each.options.beam == beam]
+                cells.append(f"{statistics.median(ours) / alone[beam]:.2f}")
+        rows.append([str(number + 1), *cells, *(f"{1000 * alone[beam]:.0f}" for beam in RULES)])
     about = (
-        f"{__doc__.split(chr(10) * 2)[1].strip()}".replace("\n", " "),
+        *(each.replace("\n", " ") for each in __doc__.strip().split("\n\n")[1:3]),
         f"{arguments.sentences} sentences a round, on {processor()}.",
     )
-    columns = (
+    columns = [
         "round",
         "batch, sentences/s",
-        "stream while not idle (of the batch)",
-        "greedy: p50, ms / alone",
-        "beam 4: p50, ms / alone",
-    )
+        "always some that wait (of the batch)",
+        *(f"{load:.0%} load, {name}" for load in LOADS for name in ("greedy", "beam 4")),
+        "alone, ms: greedy",
+        "beam 4",
+    ]
     write_report("decode_stream", "A mixed stream", about, columns, rows)
+
+
+def arrivals(count: int, rate: float, seed: int) -> list[float]:
+    """Return the seconds at which sentences arrive, `rate` a second on average."""
+    chance = random.Random(seed)
+    return [*itertools.accumulate(chance.expovariate(rate) for _ in range(count))]
 
 
 if __name__ == "__main__":
