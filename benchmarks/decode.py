@@ -4,10 +4,11 @@ Transformer-base with random weights and a vocabulary of 32,000; 25 source and e
 Needs `pip install "pellucid[interop]" ctranslate2`; without CTranslate2 its rows are left out.
 
     python -m benchmarks.decode [--cells 1x1,1x4,32x1,32x4] [--only "Pellucid int8 (,CTranslate2"]
-                                [--rounds 15] [--seconds 60]
+                                [--rounds 15] [--seconds 60] [--again]
 
---only takes names or beginnings of names; a run with it adds its rows to those of earlier runs in
-benchmarks/results/decode.json. --seconds is the most time for a cell.
+--only takes names or beginnings of names. --seconds is the most time for a cell. --again shows the runs that
+are in benchmarks/results/decode.json too, each with its own ratios: figures of different runs are not
+compared.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,6 @@ def measure(
             "wall": [statistics.median(walls), min(walls)],
             "cpu": [statistics.median(processors), min(processors)],
             "rounds": len(each),
-            "load": os.getloadavg()[0],
             "same tokens as fp32": None if reference is None else same(said[name], reference),
         }
     return results
@@ -104,9 +104,8 @@ def same(ours: list[list[int]], theirs: list[list[int]]) -> float:
     return sum(one == other for one, other in pairs) / max(1, len(pairs))
 
 
-def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
-    """Return the table: tokens per second by wall and by CPU time, medians (and best), and the ratios."""
-    rows = []
+def rows_of(run: int, found: dict[str, dict[str, dict[str, Any]]]) -> Iterator[list[str]]:
+    """Yield the rows of a run: tokens per second by wall and by CPU time, medians (and best), and ratios."""
     for cell, by_name in found.items():
         count, beam = map(int, cell.split("x"))
         tokens = count * engines.LENGTH
@@ -115,21 +114,25 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
             theirs = [each[clock][0] for name, each in by_name.items() if name.startswith("CTranslate2")]
             base[clock] = min(theirs, default=None)
         for name, each in by_name.items():
-            row = [f"{count}, beam {beam}", name]
+            row = [f"{run}", f"{count}, beam {beam}", name]
             for clock in ("wall", "cpu"):
                 median, least = each[clock]
                 row.append(f"{tokens / median:,.0f} ({tokens / least:,.0f})")
                 row.append("" if base[clock] is None else f"{base[clock] / median:.2f}")
             agreement = each["same tokens as fp32"]
-            rows.append([*row, "" if agreement is None else f"{agreement:.0%}"])
-    loads = [each["load"] for by_name in found.values() for each in by_name.values()]
+            yield [*row, "" if agreement is None else f"{agreement:.0%}"]
+
+
+def report(runs: list[dict[str, Any]]) -> None:
+    """Write the page of all runs."""
     about = (
         "Target tokens per second, the median of the rounds (in brackets the best), by the wall's clock and "
-        "per second of the processor; ratios to the best median of all CTranslate2's set-ups.",
-        "Transformer-base with random weights, vocabulary 32,000, 25 source and 25 target tokens. "
-        f"{machine()}; load of the machine {min(loads):.1f} to {max(loads):.1f}.",
+        "per second of the processor; ratios to the best median of all CTranslate2's set-ups in the run.",
+        "Transformer-base with random weights, vocabulary 32,000, 25 source and 25 target tokens.",
+        *(f"Run {number}: {each['machine']}." for number, each in enumerate(runs, 1)),
     )
     columns = (
+        "run",
         "sentences",
         "engine",
         "by the wall",
@@ -138,6 +141,7 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> None:
         "ratio",
         "tokens of fp32",
     )
+    rows = (row for number, each in enumerate(runs, 1) for row in rows_of(number, each["cells"]))
     write_report("decode", "Decoding speed", about, columns, rows)
 
 
@@ -149,21 +153,23 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--again", action="store_true")
     arguments = parser.parse_args()
     beginnings = tuple(filter(None, arguments.only.split(",")))
     saved = RESULTS / "decode.json"
-    found = json.loads(saved.read_text()) if beginnings and saved.exists() else {}
+    about = f"{machine()}; load of the machine {os.getloadavg()[0]:.1f} at its start"
+    runs = json.loads(saved.read_text()) if arguments.again else []
+    cells: dict[str, dict[str, dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         made = makers(Path(folder), lambda name: not beginnings or name.startswith(beginnings))
         decoders = {name: make() for name, make in made.items()}
         for cell in arguments.cells.split(","):
-            here = measure(decoders, cell, arguments.rounds, arguments.seconds)
-            found[cell] = found.get(cell, {}) | here
-            for name, each in here.items():
+            cells[cell] = measure(decoders, cell, arguments.rounds, arguments.seconds)
+            for name, each in cells[cell].items():
                 print(f"{cell} {name}: {each}", file=sys.stderr, flush=True)
             RESULTS.mkdir(exist_ok=True)
-            saved.write_text(json.dumps(found, indent=1) + "\n")
-    report(found)
+            saved.write_text(json.dumps([*runs, {"machine": about, "cells": cells}], indent=1) + "\n")
+    report(json.loads(saved.read_text()))
 
 
 if __name__ == "__main__":
