@@ -6,10 +6,9 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from pellucid.data.corpus import decode, read_rows
+from pellucid.data.corpus import STANDARD_INPUT, decode, read_rows
 from pellucid.errors import PellucidError, UsageError
 
-STANDARD_INPUT = "standard input"
 _ARRIVAL = 65_536  # the most bytes to take from a pipe at once
 OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
 

@@ -5,7 +5,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.doubts import Doubts
-from pellucid.cli.lines import STANDARD_INPUT, put, standard_input
+from pellucid.cli.lines import put, standard_input
+from pellucid.data.corpus import STANDARD_INPUT
 from pellucid.search.options import TranslationOptions, check_values
 
 if TYPE_CHECKING:

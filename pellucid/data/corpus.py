@@ -19,6 +19,7 @@ from pellucid.errors import PellucidError, UsageError
 # A text of more characters than max_length times this is too long, because tokens are shorter on average.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
+STANDARD_INPUT = "standard input"  # in place of the name of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +209,9 @@ def decode(line: bytes, where: str, bad_utf8: str, or_else: str) -> tuple[str, b
         if bad_utf8 != "error":
             return line.decode(errors="replace"), False
         if line[:2] in (BOM_UTF16_LE, BOM_UTF16_BE):
-            file = where.rpartition(":")[0]
-            raise PellucidError(
-                f"{file}: this is UTF-16, not UTF-8. Convert it: iconv -f UTF-16 -t UTF-8 {file} > NEW"
-            ) from None
+            file, convert = where.rpartition(":")[0], "iconv -f UTF-16 -t UTF-8"
+            how = f"... | {convert} | pellucid ..." if file == STANDARD_INPUT else f"{convert} {file} > NEW"
+            raise PellucidError(f"{file}: this is UTF-16, not UTF-8. Convert it: {how}") from None
         raise PellucidError(
             f"{where}: not UTF-8: byte 0x{line[error.start]:02x} at position {error.start + 1} of the line. "
             f"Correct the line, or {or_else}."

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from pellucid.config.schema import PRESETS, Config
 from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
-from pellucid.data.corpus import read_pairs
+from pellucid.data.corpus import hold_out
 from pellucid.folder.load import Loaded, device_named
 from pellucid.learning.measuring import Corpus, Pace, kind_of, look_at, measure, tokens_of, vocabulary_size
 from pellucid.learning.run import VALIDATING
-from pellucid.learning.text import data_of
+from pellucid.learning.text import Request, check_text, read_text
 
 # A larger preset needs at least this number of pairs, and should see each pair LEAST_EPOCHS times.
 PAIRS = {"small": 50_000, "base": 1_000_000, "big": 10_000_000}
@@ -55,7 +55,12 @@ def choose_settings(
     fixed += _inherited(fixed, started.config) if started else []
     checked = _config(fixed)
     where = device_named(device)  # checked before the data are read
-    pairs, _ = read_pairs(checked.data.train, data_of(checked))
+    asked = Request(checked, out)
+    check_text(asked)
+    texts = read_text(asked)
+    pairs = texts.train
+    if not texts.validation:
+        hold_out(pairs, max(len(pairs) - 1, 1))  # where there is only one source, any number is an error
     report("measuring how fast this machine trains on this text ...")
     chosen = choose(
         look_at(pairs),

@@ -210,6 +210,10 @@ def test_a_line_that_is_not_utf8_stops_or_is_skipped_or_mended(pellucid: Command
     assert skipped.code == 0 and skipped.out.split("\n")[1] == "" and skipped.out.count("\n") == 3
     mended = pellucid("translate", toy_model, "--bad-utf8", "replace", stdin=stdin)
     assert mended == pellucid("translate", toy_model, stdin="a b\nb \ufffd c\nd e\n".encode())
+    assert pellucid("translate", toy_model, stdin="a b\n".encode("utf-16")).err == (
+        "pellucid: standard input: this is UTF-16, not UTF-8. "
+        "Convert it: ... | iconv -f UTF-16 -t UTF-8 | pellucid ...\n"
+    )
 
 
 def test_a_million_characters_are_cut_and_it_says_so(pellucid: Command, toy_model: Path) -> None:

@@ -210,6 +210,23 @@ def test_a_dry_run_says_all_and_writes_nothing(
     assert refused.code == 2 and f"{out}/log.txt already exists" in refused.err
 
 
+def test_what_is_refused_is_refused_before_anything_is_measured(
+    pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choosing, "measure", lambda *_: pytest.fail("it was measured"))
+    files = short_runs.write(tmp_path, "one", short_runs.pairs(1))
+    for settings, message in (
+        ([], "[data] held_out = 1: the training text has 1 different source, too few to hold out some"),
+        (
+            [f"data.validation={[files]}", "data.held_out=3"],
+            "[data] held_out = 3 and validation text are both given",
+        ),
+    ):
+        more = [word for setting in settings for word in ("--set", setting)]
+        refused = pellucid("train", "--source", files[0], "--target", files[1], "--dry-run", *more)
+        assert refused.code == 2 and refused.err.startswith(f"pellucid: {message}")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
