@@ -136,9 +136,9 @@ class TextTranslator:
             )
         self._check_language(to)
         lengths = (self._longest, *USUAL * MANY)
-        call = self.request(
-            [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths], options
-        )
+        typical = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
+        # Without the prefix, which may be too long for them though it is not for the sources.
+        call = self.request(typical, {**options, "prefix": None})
         return self._translate_each(sources, to, options, call)
 
     def _translate_each(

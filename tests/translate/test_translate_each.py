@@ -55,6 +55,8 @@ def test_a_source_may_be_as_long_as_those_that_the_model_was_trained_on() -> Non
     ours = translator("word", max_length=1200)
     texts, few = ["the cat " * 550, "the cat"], dict(beam=1, max_length=3)
     assert list(ours.translate_each(texts, **few)) == ours.translate(texts, **few)
+    long = dict(beam=1, prefix="the cat " * 50)
+    assert list(ours.translate_each(texts[:1], **long)) == ours.translate(texts[:1], **long)
 
 
 def failing(*_: object) -> None:
