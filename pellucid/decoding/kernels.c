@@ -281,7 +281,7 @@ typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ res
     const float *scale;   /* one for each row, int8 only */
     const float *residual; /* in the same layout as `out`, or NULL */
     float *out;
-    size_t stride;  /* how many numbers apart two rows of `out`, and of `residual`, begin */
+    size_t stride;  /* the distance between two rows of `out`, and of `residual`, in numbers */
     size_t first;   /* the column of `linear` that is stored in column 0 of `out` */
     float least;    /* a lower bound of the result: 0 for ReLU, otherwise -inf */
 } Product;
@@ -480,7 +480,7 @@ INLINE float widened(uint16_t half) {
     return x;
 }
 
-/* With BF16 the table still has floats, because it is the model's own: they are rounded here. */
+/* With BF16, `table` is still the model's own table of floats, so its numbers are rounded here. */
 static void embed(const Model *m, const float *table, int32_t id, int32_t position, float *x) {
     const float *vector = table + (size_t)id * m->width, *where = m->positions + (size_t)position * m->width;
     for (int k = 0; k < m->width; k++)

@@ -65,7 +65,7 @@ export const words = (text, properties = {}) =>
 /** Make an element for each token. */
 export const wordsOf = (texts) => texts.map((text) => words(text));
 
-/** Make an element for a token that stands inside a sentence, so that it looks different from the words around it. */
+/** Make an element for a token inside a sentence, which must look different from the words around it. */
 export const chip = (text) => words(text, { class: "chip" });
 
 /** Return a caption as a list of nodes. The table of tensors writes superscripts and subscripts as <sup> and <sub>;
@@ -85,7 +85,7 @@ export const withoutScripts = (text) => text.replace(/<sup>T<\/sup>/g, "ᵀ").re
 /** Show the two keys of the keyboard that go back and forward. */
 export const keysOf = (before, next) => [element("kbd", before), " ", element("kbd", next)];
 
-/** Show a share, from 0 to 1, as a bar. Its number must be shown beside it, for screen readers skip the bar. */
+/** Show a share, from 0 to 1, as a bar. Its number must be shown next to it, because screen readers skip it. */
 export const shareBar = (share) =>
   element("span.share-bar", { "aria-hidden": "true", "--share": Math.max(0, Math.min(1, share)).toFixed(4) });
 

@@ -29,7 +29,7 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   return {
     ...making,
     recorded,
-    said: ["computed", "given"].includes(origin) ? origin : "recorded", // derived tensors have the recorded bits
+    said: ["computed", "given"].includes(origin) ? origin : "recorded", // derived tensors count as recorded
     difference: apart(total, recorded),
     written: written && `${written} = ${fourDecimals(total)}`,
   };

@@ -1,6 +1,6 @@
 // Turn numbers into colours. Weights have a scale from 0 to 1; other numbers have a scale around 0, up to a round
 // number that is the same for all heads of a tensor. So the same shade always means the same number. Opacity grows from
-// 0 to 1, both in pictures (painting.js) and in elements (`.shade` in matrices.css).
+// 0 (for 0) to 1 (for the largest number), in pictures (painting.js) and in elements (`.shade` in matrices.css).
 
 import { element } from "../base/elements.js";
 import { splitName } from "../runs/parts.js";

@@ -197,7 +197,7 @@ export const ACTIVATIONS = {
   silu: (x) => x / (1 + Math.exp(-x)),
 };
 
-/** Compute a softmax: `powers` are exp(x − the largest), `shares` are powers / their sum. Only −∞ gives zeros. */
+/** Compute a softmax: `powers` are exp(x − the largest x), `shares` are powers / sum; if all x are −∞, shares are 0. */
 export const softmaxOf = (numbers) => {
   const most = numbers.reduce((largest, x) => Math.max(largest, x), -Infinity);
   const powers = numbers.map((x) => (most === -Infinity ? 0 : Math.exp(x - most)));

@@ -1,6 +1,6 @@
 // Beam search, as in pellucid/search. Each step keeps the 2 · beam best continuations; an end token counts only if it
-// is among the best `beam`. The search stops when enough hypotheses have ended, or at the length limit. Of equal
-// continuations, that of the earlier hypothesis wins, then the lower id. Beam 1 is greedy search.
+// is among the best `beam`. The search stops when enough hypotheses have ended, or at the length limit. If two
+// continuations are equal, the earlier hypothesis wins, then the lower id. Beam 1 is greedy search.
 
 import { GrowingPast } from "./cache.js";
 

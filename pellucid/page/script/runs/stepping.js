@@ -1,4 +1,4 @@
-// Decode a run's tokens step by step, with or without a cache, and compare the tensors with those of one pass.
+// Decode a run's tokens step by step, with or without a cache, and compare all tensors with one pass.
 
 import { apart, makeTensor, numbersOf, panelOf, panelsOf } from "../base/numbers.js";
 import { madeOnceOf } from "../base/text.js";

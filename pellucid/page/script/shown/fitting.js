@@ -5,8 +5,8 @@ const SMALLEST = 0.7; // the smallest size of a token, relative to the normal on
 const TRIED = [1, 0.9, 0.8].map((size) => [1, size]); // lines and sizes
 TRIED.push(...[0.9, 0.8, SMALLEST].map((size) => [2, size]));
 TRIED.push(...[64, 52, 42, 34, 28].map((most) => [2, SMALLEST, most])); // and the largest width of a word, in pixels
-const BESIDE = 150; // pixels that a stack needs beside its tokens
-const EDGE = 6; // pixels that a token needs beside its word
+const BESIDE = 150; // pixels that a stack needs in addition to its tokens
+const EDGE = 6; // pixels that a token needs in addition to its word
 
 /** Give each stack of a drawing its share of the width, and each token its position. */
 export const fitTokens = (model) => {
@@ -38,7 +38,7 @@ const packed = (widths, lines, size = 1, most = Infinity) => {
   for (let at = middles.length - 2; at > 0; at--) {
     const least = at < lines ? halves[at] : middles[at - lines] + halves[at - lines] + halves[at];
     const most = at + lines < middles.length ? middles[at + lines] - halves[at + lines] - halves[at] : Infinity;
-    middles[at] = Math.min(most, Math.max(least, (middles[at - 1] + middles[at + 1]) / 2)); // near the middle
+    middles[at] = Math.min(most, Math.max(least, (middles[at - 1] + middles[at + 1]) / 2)); // between neighbours
   }
   return { middles, width: Math.max(...middles.map((middle, at) => middle + halves[at])) };
 };

@@ -1,4 +1,4 @@
-// The guided tour: a card beside the page. Each stop sets the page to a view.
+// The guided tour: a card at the edge of the page. At each stop, the page shows another view.
 
 import { button, element, fill, found, say } from "../base/elements.js";
 import { page } from "../base/page.js";

@@ -112,7 +112,7 @@ const fitWidths = (line, way, room) => {
 };
 
 /** Fit a product, with the right operand above the result: a row and a column meet in their cell. The result needs no
- *  labels, because its rows and columns continue those of the operands. */
+ *  labels, because its rows have the labels of the left operand, and its columns the labels of the right operand. */
 const fitProduct = ([left, right, result], way, room) => {
   const isShared = Boolean(way.isShared);
   const labels = Math.max(right.labels, isShared ? 0 : result.labels);

@@ -13,7 +13,7 @@ export const openPieces = ({ pieces, scores, unspoken, bytes }, { kind, normaliz
   return { pieces, ids, scores, bytes, kind, normalization, unknownId, least, longest, closed };
 };
 
-/** Return the ids of a text. Unknown letters become byte pieces if the vocabulary has them, else one unknown token. */
+/** Return the ids of a text. Unknown letters become byte pieces, or one unknown token if there are no byte pieces. */
 export const idsOfText = (side, text) => {
   const cut = { word: cutIntoWords, unigram: cutByScore, bpe: cutByMerges }[side.kind];
   const ids = [];
@@ -32,7 +32,7 @@ export const idsOfText = (side, text) => {
 const DROPPED = /[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]/g;
 const SPACES = /[\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd]/g;
 
-/** Normalise a text before it is split: each space is written ▁, and one ▁ stands before the first word. */
+/** Normalise a text before it is split: each space becomes ▁, and one ▁ is added before the first word. */
 const normalised = (text, normalization) => {
   const compatible = (part) => part.normalize("NFKC");
   const plain = {

@@ -104,7 +104,7 @@ const unknownWords = (vocabulary, sideName, text, language, ids) => {
   return [...new Set(unknown)].map((word) => ({ word, near: nearest(word).map((letters) => known.get(letters)) }));
 };
 
-/** Return a text in which unknown words have the vocabulary's upper or lower case, if it has them in another case. */
+/** Correct upper and lower case in a text: if the vocabulary has an unknown word in another case, use that case. */
 export const inKnownCase = (text, to, model, side = "source") => {
   const isSame = (word, known) => known?.toLowerCase() === word.toLowerCase();
   const others = tokenise(text, to, model, side).unknown.filter(({ word, near }) => isSame(word, near[0]));
