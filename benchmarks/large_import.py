@@ -57,9 +57,9 @@ def make(folder: Path) -> None:
 
 def lines() -> list[str]:
     """English sentences of the package's phrasebook."""
-    from pellucid.data.phrasebook import meanings
+    from pellucid.data.phrasebook import split
 
-    return sorted({meaning.text("en") for meaning in meanings()})
+    return sorted({each.source for part in split().values() for each in part if each.source_language == "en"})
 
 
 def peak() -> float:

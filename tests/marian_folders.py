@@ -10,12 +10,13 @@ import pytest
 import sentencepiece
 import torch
 
-from pellucid.data.phrasebook import meanings
+from pellucid.data import phrasebook
 
 transformers = pytest.importorskip("transformers")
 transformers.utils.logging.disable_progress_bar()
 CODES = {"nllb": ("eng_Latn", "fra_Latn", "hin_Deva"), "m2m100": ("en", "fr", "hi")}
 GERMAN = "die Straße über Mädchen Öl größer nicht weiß „Grüß Gott“ 1.000,50 € U-Bahn daß Füße"
+PHRASES = {phrase for part in phrasebook.split().values() for phrase in part} - {phrasebook.JE_SUIS_STUDENT}
 SIZE = 120  # pieces of each SentencePiece model
 
 
@@ -25,8 +26,9 @@ def phrases(language: str, count: int = 350) -> list[str]:
         numbers, words = random.Random(2), GERMAN.split()
         words += [one + other.lower() for one in words for other in words]  # compounds
         return [" ".join(numbers.choices(words, k=numbers.randint(2, 9))) for _ in range(count)]
-    texts = sorted({meaning.text(language) for meaning in meanings()})
-    return random.Random(2).sample(texts, count)
+    texts = {phrase.source for phrase in PHRASES if phrase.source_language == language}
+    texts |= {phrase.target for phrase in PHRASES if phrase.target_language == language}
+    return random.Random(2).sample(sorted(texts), count)
 
 
 def pieces(folder: Path, name: str, lines: Sequence[str], size: int, **options: Any) -> list[str]:
@@ -136,7 +138,9 @@ def roughen(transformer: Any) -> None:
 def train(transformer: Any, folder: Path, steps: int) -> None:
     """Train on the phrasebook, so that it says different things of different sentences."""
     tokens = transformers.MarianTokenizer.from_pretrained(folder)
-    pairs = sorted({(meaning.text("en"), meaning.text("fr")) for meaning in meanings()})
+    there = {(phrase.source, phrase.target) for phrase in PHRASES if phrase.direction == "en-fr"}
+    back = {(phrase.target, phrase.source) for phrase in PHRASES if phrase.direction == "fr-en"}
+    pairs = sorted(there | back)
     numbers, optimizer = random.Random(5), torch.optim.Adam(transformer.parameters(), lr=0.005)
     for _ in range(steps):
         sources, targets = zip(*numbers.sample(pairs, 32), strict=True)

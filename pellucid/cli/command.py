@@ -3,6 +3,7 @@
 import argparse
 import importlib
 import logging
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         prepare()
         parser = command_line()
-        arguments = parser.parse_args(argv, argparse.Namespace(argv=argv))
+        arguments = parser.parse_args(argv)
         if arguments.verb is None:
             parser.print_help(sys.stderr)
             return 2
@@ -37,7 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except PellucidError as error:
-        return _complain(_with_options(error, arguments), error.exit_code)
+        message = _with_options(error, arguments)
+        if error.exit_code > 128:  # a signal stopped a training, and its state is saved
+            again = [word for word in map(str, argv) if word != "--resume"]
+            again += ["--resume"] if arguments.verb == "train" else []
+            message += f"\nTo go on: {shlex.join(['pellucid', *again])}"
+        return _complain(message, error.exit_code)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise

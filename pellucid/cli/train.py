@@ -46,14 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
                     write_new(out, {CHOSEN: chosen.encode()})
                     chosen = ""
                 show(step)
-    except Interrupted as interrupted:
-        again = f"{interrupted}\nTo go on: {_resuming(arguments)}"
-        raise Interrupted(again, interrupted.number) from None
     except KeyboardInterrupt as interrupt:
         if newest_step(out) is None:
             raise
-        again = f"interrupted at once.\nTo go on: {_resuming(arguments)}"
-        raise Interrupted(again, *interrupt.args) from None
+        raise Interrupted("interrupted at once.", *interrupt.args) from None
     for line in _next(config, out):
         tell(line)
 
@@ -114,12 +110,6 @@ def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded
         to = vocabulary.target_language(arguments.to)
         settings["data.languages"] = [next([*pair] for pair in vocabulary.languages if pair[1] == to)]
     return started
-
-
-def _resuming(arguments: argparse.Namespace) -> str:
-    """Return this command line with --resume added, for the user to copy."""
-    words = [str(word) for word in arguments.argv if word != "--resume"]
-    return shlex.join(["pellucid", *words, "--resume"])
 
 
 def _next(config: Config, out: Path) -> tuple[str, ...]:

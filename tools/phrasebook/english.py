@@ -1,5 +1,7 @@
 """English sentences from frames."""
 
+import re
+
 from tools.phrasebook.forms import Adverbial, Noun
 from tools.phrasebook.frames import (
     Act,
@@ -24,6 +26,19 @@ from tools.phrasebook.frames import (
     joined,
 )
 from tools.phrasebook.lexicon import VERBS
+
+# The short forms of English, each after the words it shortens; in this order.
+SHORT_FORMS = {
+    r"will not": "won't",
+    r"cannot": "can't",
+    r"Let us": "Let's",
+    r"(do|does|did|is|are|was|were) not": r"\1n't",
+    r"I am": "I'm",
+    r"(He|She|It|What|Where|Who|he|she|it) is": r"\1's",
+    r"(You|We|They|you|we|they) are": r"\1're",
+    r"(I|He|She|It|You|We|They|he|she|it|we|they) will": r"\1'll",
+    r"(I|We) would": r"\1'd",
+}
 
 
 def sentence(frame: Frame) -> str:
@@ -147,3 +162,10 @@ def _where(where: Where | None) -> str:
     if isinstance(where, Place):
         return joined(where.preposition, _thing(where.thing))
     return where.english if where else ""
+
+
+def shorten(text: str) -> str:
+    """Replace words of an English sentence by their short forms: I'm, isn't, don't."""
+    for full, short in SHORT_FORMS.items():
+        text = re.sub(rf"\b{full}\b", short, text)
+    return text

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from pellucid.data.phrasebook import DIRECTIONS, JE_SUIS_STUDENT, LANGUAGES, PARTS, Phrase
+from tools.phrasebook.english import shorten
 from tools.phrasebook.sentences import (
     Meaning,
     always,
@@ -123,13 +124,16 @@ def summary(whole: dict[str, list[Phrase]]) -> dict[str, dict[str, int]]:
 
 
 def table(seed: int) -> str:
-    """The phrasebook's file: a line for each meaning: its part, its kind, its text in each language."""
+    """The phrasebook's file, a line for each meaning: its part, its kind, the languages that it is translated
+    from, its English with short forms ("" if it has none), its text in each language."""
     part_of = dict.fromkeys(meanings(), "")
     for name, part in zip(PARTS, split_meanings(seed), strict=True):
         part_of |= dict.fromkeys(part, name)
     part_of |= dict.fromkeys(always(), "pinned") | dict.fromkeys(toured(), "tour")
-    rows = [
-        (part, meaning.kind, ",".join(meaning.sources), *(meaning.text(language) for language in LANGUAGES))
-        for meaning, part in part_of.items()
-    ]
+    rows = []
+    for meaning, its_part in part_of.items():
+        text = meaning.text("en")
+        short = "" if shorten(text) == text else shorten(text)
+        texts = [meaning.text(language) for language in LANGUAGES]
+        rows.append((its_part, meaning.kind, ",".join(meaning.sources), short, *texts))
     return "".join("\t".join(row) + "\n" for row in rows)
