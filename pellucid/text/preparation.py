@@ -78,6 +78,11 @@ def _join(text: str, language: str | None) -> str:
     return re.sub(rf" ([{closing}]+)(?!\S)", r"\1", text)
 
 
+def valid(text: str) -> str:
+    """Replace each lone surrogate by a question mark, because UTF-8 cannot encode a lone surrogate."""
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
 def visible(text: str) -> str:
     """Replace control characters and lone surrogates with �, so that the text is safe to show anywhere."""
     hidden = ("Cc", "Cs")

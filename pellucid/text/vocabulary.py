@@ -19,7 +19,7 @@ from sentencepiece import SentencePieceProcessor
 
 from pellucid.config.schema import Config, DataConfig
 from pellucid.errors import PellucidError, Setting, UsageError, list_known
-from pellucid.text.preparation import prepare, restore
+from pellucid.text.preparation import prepare, restore, valid
 from pellucid.text.renumbered import IDS_FILE, Pieces, Renumbered, ids_file, renumber, table_of
 from pellucid.text.subwords import sample
 
@@ -257,11 +257,6 @@ def parse(proto: bytes, path: str) -> SentencePieceProcessor:
     except RuntimeError:
         raise PellucidError(f"{path}: not a SentencePiece model, or a damaged one. Copy it again.") from None
     return model
-
-
-def valid(text: str) -> str:
-    """Replace each lone surrogate by a question mark, because UTF-8 cannot encode a lone surrogate."""
-    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _ids(model: Pieces) -> dict[str, int]:

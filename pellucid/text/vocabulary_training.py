@@ -13,8 +13,8 @@ from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
 
 from pellucid.config.schema import DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
-from pellucid.text.preparation import prepare
-from pellucid.text.vocabulary import Vocabulary, make_vocabulary, source_language, targets_of, valid
+from pellucid.text.preparation import prepare, valid
+from pellucid.text.vocabulary import Vocabulary, make_vocabulary, source_language, targets_of
 
 # Threads: a fixed number, because the model file records it, and the same text must give the same file.
 # Length, in bytes: by default SentencePiece silently leaves out lines of more than 4,192 bytes.
