@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ SHAPE: dict[str, Any] = dict(
     decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16,
 )  # fmt: skip
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+MOST = [0.0]
 LONGEST = 20  # tokens of a translation: a model with random weights does not end
 
 
@@ -62,22 +64,25 @@ def lines() -> list[str]:
     return sorted({each.source for part in split().values() for each in part if each.source_language == "en"})
 
 
-def peak() -> float:
-    """Return the most memory of this process so far, in MB."""
-    return megabytes("self", "VmHWM")
+def watch() -> None:
+    """Keep in MOST how much memory this process has taken, in MB, without mapped files: the system takes
+    theirs back when it needs it."""
+    while True:
+        MOST[0] = max(MOST[0], megabytes("self", "RssAnon"))
+        time.sleep(0.01)
 
 
 def measure(folder: Path, precision: str) -> None:
     """Print rows: what was done, its seconds, the peak so far in MB, and the peak by the weights."""
     import pellucid
 
-    rows = [["(before: Python, PyTorch, Pellucid)", "", f"{peak():,.0f}", ""]]
+    rows = [["(before: Python, PyTorch, Pellucid)", "", f"{MOST[0]:,.0f}", ""]]
     texts, to = lines()[:10], LANGUAGES[1]
 
     def timed(what: str, work: Callable[[], Any]) -> Any:
         start = time.perf_counter()
         result = work()
-        rows.append([what, f"{time.perf_counter() - start:.1f}", f"{peak():,.0f}", ""])
+        rows.append([what, f"{time.perf_counter() - start:.1f}", f"{MOST[0]:,.0f}", ""])
         return result
 
     translator = timed("load", lambda: pellucid.load(folder, device="cpu", precision=precision))
@@ -98,7 +103,7 @@ def measure_import(folder: Path) -> None:
 
     start = time.perf_counter()
     conversion = import_model(folder, folder / "ours", check=False)
-    seconds, most = time.perf_counter() - start, peak()
+    seconds, most = time.perf_counter() - start, MOST[0]
     weights = (conversion.out / "weights.safetensors").stat().st_size / 1e6
     row = ["import, without the comparison", f"{seconds:.1f}", f"{most:,.0f}", f"{most / weights:.2f}"]
     print(json.dumps([[f"{folder.name}, fp32, {weights:,.0f} MB", *row]]))
@@ -121,8 +126,10 @@ def main() -> None:
     if arguments.what == "make":
         make(arguments.folder)
     elif arguments.what == "import":
+        threading.Thread(target=watch, daemon=True).start()
         measure_import(arguments.folder)
     elif arguments.what:
+        threading.Thread(target=watch, daemon=True).start()
         measure(arguments.folder, arguments.what)
     else:
         report()
@@ -140,7 +147,8 @@ def report() -> None:
         size = (Path(folder) / SAFE / "page.html").stat().st_size
     about = (
         "Random weights in the shape of NLLB-200-distilled-600M (12+12 layers, width 1,024, 256,206 tokens), "
-        "saved in float32. The peak is that of the process so far, also by the weights in memory. "
+        "saved in float32. The peak is that of the process so far, also by the weights in memory; mapped "
+        "files, whose memory the system takes back when it needs it, do not count. "
         f"The page of the explanation has {size / 1e6:,.1f} MB. {machine()}.",
     )
     columns = ("weights", "what", "seconds", "peak so far, MB", "by the weights")

@@ -5,20 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import torch
 from torch import Tensor
 
 from pellucid.errors import PellucidError
 from pellucid.folder.manifest import is_sealed
-from pellucid.interop import kinds
 from pellucid.interop.strangers import find_stranger
-from pellucid.interop.tensor_files import ONLY_A_POINTER, POINTER, TensorFile, check_regular, open_tensors
+from pellucid.interop.tensor_files import ONLY_A_POINTER, POINTER, check_regular
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 AT_MOST = 2**28  # bytes of a file that is read as a whole
+WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+WORDS |= {list[int]: "a list of whole numbers", list[list[int]]: "a list of lists of whole numbers"}
 
 
 @dataclass
@@ -30,20 +31,14 @@ class Foreign:
     generation: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     source_language: str | None = None  # that the user chose
-    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
     corrected: dict[str, Any] = field(default_factory=dict)  # settings that the weights disprove
-    _files: dict[str, TensorFile] = field(default_factory=dict)  # the one that holds each tensor
-
-    def tensor(self, name: str, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Read one tensor in this data type."""
-        return self._files[name].read(name, dtype)
 
     def equal(self, one: str, other: str) -> bool:
-        """Return whether two tensors are equal. Two names of the same stored tensor are equal without a
-        comparison."""
-        if self._files[one].place(one) == self._files[other].place(other):
-            return True
-        return torch.equal(self.tensor(one), self.tensor(other))
+        """Return whether two tensors are equal; two names of the same stored tensor are, even if it has
+        NaN."""
+        ours, theirs = self.tensors[one], self.tensors[other]
+        return ours.is_set_to(theirs) or torch.equal(ours, theirs)
 
     def json(self, name: str, optional: bool = False) -> Mapping[str, Any]:
         """Read a JSON object from a file; {} if the file is optional and missing."""
@@ -61,9 +56,15 @@ class Foreign:
     def settings(self, name: str, expected: Mapping[str, Any], optional: bool = True) -> Mapping[str, Any]:
         """Read a JSON file of settings, without those that are null. Raise an error for a wrong type."""
         table = {setting: value for setting, value in self.json(name, optional).items() if value is not None}
-        with self.blaming(name):
-            kinds.check(table, expected)
+        self.check(name, table, expected)
         return table
+
+    def check(self, name: str, table: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+        """Raise an error for a setting of this file that has a wrong type."""
+        for setting, value in table.items():
+            kind = expected.get(setting)
+            if kind is not None and not is_a(value, kind):
+                raise self.fault(f"{name}: {setting} = {value!r:.60} is not {WORDS[kind]}.")
 
     def bytes(self, name: str) -> bytes:
         """Read a file."""
@@ -111,28 +112,7 @@ def is_ctranslate2(folder: Path) -> bool:
     return (folder / "model.bin").is_file() and not is_sealed(folder)
 
 
-def open_foreign(folder: str | Path) -> Foreign:
-    """Open a transformers model folder: read its JSON files and list its tensors. Raise an error if Pellucid
-    does not support its architecture."""
-    foreign = Foreign(Path(folder))
-    foreign.config = foreign.settings(CONFIG, kinds.MODEL | kinds.SEARCH, optional=False)
-    kind = foreign.config.get("model_type")
-    if kind not in kinds.FAMILIES:
-        raise PellucidError(
-            f"{folder}: {CONFIG} says model_type = {kind!r:.60}, which is another architecture. Pellucid "
-            f"takes in {', '.join(each.name for each in kinds.FAMILIES.values())}. Choose such a folder."
-        )
-    foreign.generation = foreign.settings(GENERATION, kinds.SEARCH) or foreign.config
-    foreign.tokenizer = foreign.settings(TOKENIZER, kinds.TOKENIZER)
-    for name in _weight_files(foreign):
-        with foreign.blaming(name):
-            opened = open_tensors(foreign.folder / name)
-        foreign.shapes |= opened.shapes
-        foreign._files |= dict.fromkeys(opened.shapes, opened)
-    return foreign
-
-
-def _weight_files(foreign: Foreign) -> Sequence[str]:
+def weight_files(foreign: Foreign) -> Sequence[str]:
     """Return the names of the files with weights: one file, or several that an index names."""
     for name in (SAFE, PICKLED):
         if (foreign.folder / name).exists():
@@ -145,3 +125,10 @@ def _weight_files(foreign: Foreign) -> Sequence[str]:
             raise foreign.fault(f"{name}.index.json: its weight_map does not name files of this folder.")
     stranger = find_stranger(foreign.folder)
     raise foreign.fault(f"there are no weights, neither {SAFE} nor {PICKLED}. {stranger}".rstrip())
+
+
+def is_a(value: Any, kind: Any) -> bool:
+    """Return whether a JSON value has this type; true and false are not numbers."""
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(is_a(each, *get_args(kind)) for each in value)
+    return type(value) in ((int, float) if kind is float else (kind,))

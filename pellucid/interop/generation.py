@@ -6,10 +6,13 @@ from typing import Any
 from pellucid.config.schema import ModelConfig, TranslationConfig
 from pellucid.folder.load import Loaded
 from pellucid.interop.foreign import CONFIG, GENERATION, Foreign
-from pellucid.interop.kinds import SEARCH
 from pellucid.translate.request import forbidden_ids
 
-# Settings of `generate` that change which translation comes out, with the values that change nothing.
+# Settings of `generate` that are taken over.
+SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "max_new_tokens": int}
+SEARCH |= {"decoder_start_token_id": int, "length_penalty": float, "repetition_penalty": float}
+SEARCH |= {"no_repeat_ngram_size": int, "suppress_tokens": list[int], "bad_words_ids": list[list[int]]}
+# Others that change which translation comes out, with the values that change nothing.
 WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "begin_suppress_tokens": ([],),
     "do_sample": (False,),

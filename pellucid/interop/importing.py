@@ -7,17 +7,20 @@ from pathlib import Path
 
 import torch
 
+from pellucid.config.schema import Config, DataConfig, VocabularyConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import save_model
-from pellucid.folder.load import Loaded, load_model
+from pellucid.folder.load import Loaded, load_model, without_weights
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import making
-from pellucid.interop.bart_family import read_foreign
-from pellucid.interop.foreign import Foreign, is_foreign, open_foreign
-from pellucid.interop.generation import left_out
-from pellucid.interop.kinds import FAMILIES
+from pellucid.interop.card import read_licence
+from pellucid.interop.families import family_of, tokenizer_of
+from pellucid.interop.families.bart import read_weights
+from pellucid.interop.foreign import CONFIG, GENERATION, TOKENIZER, Foreign, is_foreign, weight_files
+from pellucid.interop.generation import SEARCH, left_out, translation_config
 from pellucid.interop.parity import Parity, against_transformers
 from pellucid.interop.strangers import find_stranger
+from pellucid.interop.tensor_files import open_tensors
 
 LOG = logging.getLogger("pellucid")
 
@@ -53,16 +56,54 @@ def load_folder(
     return loaded
 
 
+def open_foreign(folder: str | Path) -> Foreign:
+    """Open a transformers model folder: read its JSON files and map its tensors. Raise an error if Pellucid
+    does not support its architecture."""
+    foreign = Foreign(Path(folder))
+    foreign.config = foreign.settings(CONFIG, SEARCH | {"model_type": str}, optional=False)
+    defaults = family_of(foreign).defaults
+    foreign.check(CONFIG, foreign.config, {name: type(value) for name, value in defaults.items()})
+    foreign.generation = foreign.settings(GENERATION, SEARCH) or foreign.config
+    foreign.tokenizer = foreign.settings(TOKENIZER, {"tokenizer_class": str})
+    for name in weight_files(foreign):
+        with foreign.blaming(name):
+            foreign.tensors |= open_tensors(foreign.folder / name)
+    return foreign
+
+
+def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded:
+    """Return the model in an opened folder, with its weights converted to Pellucid's order and to this data
+    type. Raise an error for the first thing that is wrong with the folder."""
+    family = family_of(foreign)
+    settings = family.settings(foreign)
+    vocabulary = tokenizer_of(foreign)(foreign, settings)
+    model = family.model_config(foreign, settings, vocabulary.ids())
+    # Whatever cuts the text was made elsewhere, and the page says so.
+    files = ("vocabulary.model",) if vocabulary.joint else ("source.spm", "target.spm")
+    words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
+    translation, longest = translation_config(foreign, model), settings["max_position_embeddings"]
+    with foreign.blaming(f"{CONFIG}: max_position_embeddings = {longest}"):
+        data = DataConfig(languages=vocabulary.languages, max_length=longest)
+    transformer = without_weights(model)
+    shapes = {name: each.shape for name, each in transformer.state_dict().items()}
+    transformer.load_state_dict(dict(read_weights(foreign, model, shapes, dtype)), assign=True)
+    about = {"imported from": family.model_type, "folder": foreign.folder.name}
+    if licence := read_licence(foreign):
+        about["licence"] = licence
+    config = Config(data, words, model, translation=translation)
+    return Loaded(transformer.eval(), vocabulary, config, {"files": {}, "provenance": about})
+
+
 def describe(foreign: Foreign, loaded: Loaded) -> str:
     """Describe a transformers model, and name those of its settings that Pellucid does not have."""
     config = loaded.model.config
-    kind = FAMILIES[str(foreign.config["model_type"])].name
     sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
     layers = f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
     settings = ", ".join(left_out(foreign, config.end_id))
     missing = f"; without {settings}, which Pellucid does not have" if settings else ""
-    shared = "; with both embeddings of its weights, although config.json says that they are one"
-    return f"{foreign.folder}: {kind}, {layers}, {sizes} tokens{shared if foreign.corrected else ''}{missing}"
+    both = "; with both embeddings of its weights, although config.json says that they are one"
+    shared = both if foreign.corrected else ""
+    return f"{foreign.folder}: {family_of(foreign).name}, {layers}, {sizes} tokens{shared}{missing}"
 
 
 def import_model(
@@ -78,13 +119,7 @@ def import_model(
     _refuse_others(path)
     refuse_used(out)
     foreign = open_foreign(path)
-    if source_language is not None:
-        if foreign.config["model_type"] != "m2m_100":
-            raise UsageError(
-                f"{path}: this model has one source language, so {source_language!r} cannot be chosen. Leave "
-                "it out: only M2M100 and NLLB have several."
-            )
-        foreign.source_language = source_language
+    foreign.source_language = source_language
     loaded = read_foreign(foreign)
     parity = against_transformers(path, loaded, foreign.corrected) if check else None
     if parity:

@@ -14,12 +14,12 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.bart_family import ACTIVATIONS, DROPOUTS, POSITIONS, SETTINGS
+from pellucid.interop.families.bart import ACTIVATIONS, DROPOUTS, SETTINGS
+from pellucid.interop.families.marian import TABLE, TARGET_TABLE
+from pellucid.interop.families.tensors import BIAS, POSITIONS, give, places
 from pellucid.interop.foreign import CONFIG, GENERATION, SAFE, TOKENIZER
 from pellucid.interop.generation import generation_of
-from pellucid.interop.marian_vocabulary import TABLE, TARGET_TABLE
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
-from pellucid.interop.tensors import BIAS, give, places
 from pellucid.model import sinusoids
 from pellucid.text.renumbered import Pieces, Renumbered
 from pellucid.text.vocabulary import Vocabulary

@@ -17,9 +17,8 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import pellucid as package
 from pellucid.errors import PellucidError, UsageError
-from pellucid.interop.bart_family import read_foreign
 from pellucid.interop.exporting import export
-from pellucid.interop.foreign import open_foreign
+from pellucid.interop.importing import open_foreign, read_foreign
 from pellucid.translator import Translator
 
 OURS: dict[str, Callable[[], Translator]] = {

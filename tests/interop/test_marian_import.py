@@ -19,11 +19,10 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from pellucid.data.batch import pad
 from pellucid.errors import PellucidError
-from pellucid.interop.bart_family import read_foreign
-from pellucid.interop.foreign import open_foreign
+from pellucid.interop.foreign import Foreign
 from pellucid.interop.generation import left_out
-from pellucid.interop.importing import import_model
-from pellucid.interop.tensor_files import InMemory, OnDisk, open_tensors
+from pellucid.interop.importing import import_model, open_foreign, read_foreign
+from pellucid.interop.tensor_files import open_tensors
 from pellucid.learning.run import train
 from pellucid.seeing.trace import trace
 from pellucid.translator import Translator, load
@@ -178,7 +177,7 @@ def test_the_imported_folder_is_the_model_that_was_read(folder: Path, tmp_path: 
 
 
 def test_a_difference_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pellucid.interop.bart_family.take", lambda tensor, axis: tensor)
+    monkeypatch.setattr("pellucid.interop.families.bart.take", lambda tensor, axis: tensor)
     with pytest.raises(PellucidError, match="NOT the same function"):
         import_model(opus(tmp_path / "opus"), tmp_path / "ours")
     assert not (tmp_path / "ours").exists()
@@ -245,16 +244,18 @@ def test_a_pickle_with_code_is_refused_and_nothing_runs(
     assert not (tmp_path / "harm.txt").exists()
 
 
-def test_a_pickle_has_tied_tensors_parts_of_tensors_and_transposed_ones(tmp_path: Path) -> None:
-    rows, path = torch.arange(12.0).view(4, 3), tmp_path / "straight.bin"
-    torch.save({"rows": rows, "again": rows, "part": rows[2:]}, path)
-    torch.save({"rows": rows, "again": rows, "part": rows[2:], "turned": rows.T}, tmp_path / "turned.bin")
-    straight, turned = open_tensors(path), open_tensors(tmp_path / "turned.bin")
-    assert isinstance(straight, OnDisk) and isinstance(turned, InMemory)
-    assert torch.equal(turned.read("turned", torch.float32), rows.T)
-    for file in (straight, turned):
-        assert torch.equal(file.read("part", torch.bfloat16), rows[2:].bfloat16())
-        assert file.place("rows") == file.place("again") != file.place("part")
+@pytest.mark.parametrize("modern", [True, False])
+def test_a_pickle_has_tied_tensors_parts_of_tensors_and_transposed_ones(modern: bool, tmp_path: Path) -> None:
+    rows, path = torch.arange(12.0).view(4, 3), tmp_path / "a.bin"
+    state = {"rows": rows, "again": rows, "part": rows[2:], "turned": rows.T}
+    torch.save(state, path, _use_new_zipfile_serialization=modern)
+    opened = open_tensors(path)
+    assert all(torch.equal(opened[name], tensor) for name, tensor in state.items())
+    foreign = Foreign(
+        tmp_path, tensors=opened | {"nan": rows.log() * 0, "more": torch.arange(12.0).view(4, 3)}
+    )
+    assert foreign.equal("rows", "again") and foreign.equal("rows", "more") and foreign.equal("nan", "nan")
+    assert not foreign.equal("rows", "part") and not foreign.equal("rows", "turned")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(PellucidError, match="it contains more than tensors or is damaged"):
         open_tensors(path)

@@ -1,9 +1,11 @@
-"""The tokens of M2M100 and NLLB: one SentencePiece model with shifted ids, and a token for each language."""
+"""M2M100 and NLLB, which share a class: the norm comes first, and the positions are fairseq's. Their tokens:
+one SentencePiece model with shifted ids, and a token for each language."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pellucid.errors import UsageError, list_known
+from pellucid.interop.families.bart import DEFAULTS, ONE_VOCABULARY, Family
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.interop.tokenizer_json import FILE as ADDED
@@ -12,6 +14,7 @@ from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import Vocabulary
 
 PIECES, TABLE, SPECIAL = "sentencepiece.bpe.model", "vocab.json", "special_tokens_map.json"
+SAID = {"src_lang": str, "language_codes": str, "legacy_behaviour": bool}
 FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # NLLB's ids 0 to 3; SentencePiece's other pieces follow
 # M2M100's languages in the order of their ids, which its folder does not say.
 M2M100 = (
@@ -24,6 +27,7 @@ M2M100 = (
 def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary of a folder. Its language pairs lead from one source language, the chosen one or
     else the tokenizer's, to all languages."""
+    foreign.check(TOKENIZER, foreign.tokenizer, SAID)
     if foreign.tokenizer.get("legacy_behaviour"):
         raise foreign.fault(
             f"{TOKENIZER}: legacy_behaviour = true puts the source's language behind it, where NLLB did not "
@@ -79,3 +83,16 @@ def _nllb(foreign: Foreign, first: int) -> dict[str, int]:
     if not codes:
         raise foreign.fault(f"neither {ADDED} nor {SPECIAL} names languages such as eng_Latn.")
     return codes
+
+
+FAMILY = Family(
+    model_type="m2m_100",
+    name="M2M100 and NLLB",
+    defaults=DEFAULTS
+    | dict(vocab_size=128112, pad_token_id=1, decoder_start_token_id=2, eos_token_id=2)
+    | dict(activation_function="relu", attention_dropout=0.1, scale_embedding=True),
+    tokenizer="M2M100Tokenizer",
+    tokenizers=dict.fromkeys(("M2M100Tokenizer", "NllbTokenizer", "NllbTokenizerFast"), read_languages),
+    fixed=ONE_VOCABULARY,
+    ours={"norm": "first", "positions": "fairseq"},
+)

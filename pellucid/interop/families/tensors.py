@@ -1,7 +1,6 @@
-"""Convert weights between Pellucid and the Bart family (MarianMT, M2M100), which name and order them
-differently.
+"""Convert weights between Pellucid and the families of transformers, which name and order them differently.
 
-MarianMT's positions have all sines first and all cosines after them; ours alternate, as in the paper. So
+Their positions have all sines first and all cosines after them; ours alternate, as in the paper. So
 every tensor with the model dimension is permuted along it. That changes no result: sums over the model
 dimension have the same terms.
 """
@@ -16,6 +15,7 @@ from pellucid.config.schema import ModelConfig
 
 SHARED, HEAD, BIAS = "model.shared.weight", "lm_head.weight", "final_logits_bias"
 EMBEDDINGS = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 INPUT, OUTPUT, NOT_AT_ALL = 1, 0, None
 ATTENTION = {"query": ("q_proj", INPUT), "key": ("k_proj", INPUT), "value": ("v_proj", INPUT)}
 ATTENTION |= {"output": ("out_proj", OUTPUT)}
@@ -40,18 +40,18 @@ def places(config: ModelConfig) -> dict[str, Place]:
 
 
 def order(width: int) -> Tensor:
-    """Return, for each index of Pellucid's model dimension, the index in the Bart family's: ours =
+    """Return, for each index of Pellucid's model dimension, the index in their: ours =
     theirs[..., order]."""
     return torch.arange(width).view(2, -1).T.flatten()  # a width is even
 
 
 def take(tensor: Tensor, axis: int | None) -> Tensor:
-    """Reorder a tensor from the Bart family's order to Pellucid's, along this axis (None: no change)."""
+    """Reorder a tensor from their order to Pellucid's, along this axis (None: no change)."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]))
 
 
 def give(tensor: Tensor, axis: int | None) -> Tensor:
-    """Reorder a tensor from Pellucid's order to the Bart family's, along this axis (None: no change)."""
+    """Reorder a tensor from Pellucid's order to their, along this axis (None: no change)."""
     return tensor if axis is None else tensor.index_select(axis, order(tensor.shape[axis]).argsort())
 
 

@@ -1,23 +1,31 @@
-"""MarianMT's tokens: a SentencePiece model for each side, and vocab.json, whose ids differ from
-SentencePiece's."""
+"""MarianMT, the class of the OPUS-MT translators. Its tokens: a SentencePiece model for each side, and
+vocab.json, whose ids differ from SentencePiece's."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from pellucid.config.schema import DataConfig
-from pellucid.errors import PellucidError
+from pellucid.errors import PellucidError, UsageError
+from pellucid.interop.families.bart import DEFAULTS, Family
 from pellucid.interop.foreign import TOKENIZER, Foreign
 from pellucid.interop.pieces import SIDES, by_id, check_table, read_pieces, special_ids, tokens_of
 from pellucid.text.renumbered import Renumbered, kind_of
 from pellucid.text.vocabulary import SOURCE_FILE, TARGET_FILE, Vocabulary, make_vocabulary
 
 TABLE, TARGET_TABLE = "vocab.json", "target_vocab.json"
+SAID = {"separate_vocabs": bool, "source_lang": str, "target_lang": str}
 NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
 
 def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary of a MarianMT folder, with its tokenizer's ids."""
+    if foreign.source_language is not None:
+        raise UsageError(
+            f"{foreign.folder}: this model has one source language, so {foreign.source_language!r} cannot be "
+            "chosen. Leave it out: only M2M100 and NLLB have several."
+        )
+    foreign.check(TOKENIZER, foreign.tokenizer, SAID)
     source, target = (read_pieces(foreign, name) for name in SIDES)
     sizes = (settings["vocab_size"], settings["decoder_vocab_size"] or settings["vocab_size"])
     names = (TABLE, TARGET_TABLE if foreign.tokenizer.get("separate_vocabs") else TABLE)
@@ -84,3 +92,12 @@ def _languages(foreign: Foreign, table: Mapping[str, int]) -> tuple[tuple[str, s
     if codes:
         return tuple((str(source or "?"), code) for code in codes)
     return ((str(source), str(target)),) if source and target else ()
+
+
+FAMILY = Family(
+    model_type="marian",
+    name="MarianMT (OPUS-MT)",
+    defaults=DEFAULTS,
+    tokenizer="MarianTokenizer",
+    tokenizers={"MarianTokenizer": read_vocabulary},
+)
