@@ -187,29 +187,6 @@ def test_a_sentence_is_done_as_soon_as_beam_hypotheses_are_finished() -> None:
     assert len(set(rows)) > 3
 
 
-@pytest.mark.parametrize("width", [1, 4])
-def test_neighbours_change_nothing(width: int) -> None:
-    """Together, alone, and where waiting sentences take the places of those that are done."""
-    table = random_table(seed=10, size=9, end=1.0)
-    requests = [Request(number, 3 + number % 5, [5, 6][: number % 3]) for number in range(30)]
-    requests = ruled(requests, width, min_length=2)
-    together = run(table, requests)
-    assert [run(table, [request]) for request in requests] == [[each] for each in together]
-    for some in (1, 2, 7):
-        assert run(table, requests, some) == together
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_logits_that_are_not_numbers_are_an_error(bad: float) -> None:
-    def table(sentence: int, said: tuple[int, ...]) -> Tensor:
-        good = random_table(seed=11, size=8, end=-9.0)(sentence, said)
-        return good * 0 + bad if sentence == 71 and len(said) == 2 else good
-
-    with pytest.raises(PellucidError) as error:
-        run(table, ruled([Request(70, 6), Request(71, 6)], 2))
-    assert str(error.value).startswith("sentence 72, step 3: the next token's probabilities are not numbers")
-
-
 def test_no_possible_token_is_an_error() -> None:
     def table(sentence: int, said: tuple[int, ...]) -> Tensor:
         return torch.tensor([0.0, 0.0, 0.0, -math.inf, -math.inf])

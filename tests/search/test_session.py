@@ -1,71 +1,38 @@
 """Sentences come and go: whatever the order, each result is that of the sentence alone."""
 
+import math
 import random
 import time
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
-from tables import SPECIAL, TableDecoding, random_table, ruled
+from schedules import come_and_go, random_requests, to_the_end
+from tables import SPECIAL, Table, TableDecoding, random_table, ruled
 
+from pellucid.errors import SentenceError, UsageError
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.request import Request
 from pellucid.search.session import Session
 
-RULES: list[dict[str, Any]] = [
-    dict(width=1),
-    dict(width=1, no_repeat_ngram_size=2),
-    dict(width=2, length_penalty=0.0),
-    dict(width=3, min_length=2),
-    dict(width=3, early_stopping=False, repetition_penalty=1.3),
-    dict(width=5, sample=True, n_best=2, seed=3),
-    dict(width=5, sample=True, top_k=3, seed=4),
-]
 
-
-def random_request(number: int, chance: random.Random) -> Request:
-    prefix = [chance.randrange(4, 9) for _ in range(chance.choice([0, 0, 1, 3]))]
-    request = Request(number, chance.randrange(4, 9), prefix, [chance.randrange(4, 9), 3], len(prefix) > 2)
-    return ruled([request], **chance.choice(RULES))[0]
-
-
-def alone(table: Any, request: Request) -> Result:
+def alone(table: Table, request: Request) -> Result:
     with Session(TableDecoding(table), SPECIAL) as session:
-        place, results = session.add(request), dict[int, Result]()
-        while not session.is_idle:
-            results |= session.step().ended
-    return results[place]
+        return to_the_end(session, [request])[0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1 << 40))
 def test_a_result_does_not_depend_on_who_comes_and_goes(seed: int) -> None:
     note(f"seed {seed}")
     chance = random.Random(seed)
     table = random_table(seed % 5, 9, end=1.0, whole=chance.random() < 0.3)
     decoding = TableDecoding(table, places=chance.randrange(1, 9))
-    asked, cancelled, results = dict[int, Request](), set[int](), dict[int, Result]()
-    with Session(decoding, SPECIAL) as session:
-        for number in range(60):
-            action = chance.random()
-            if action < 0.5 and number < 50:
-                request = random_request(number, chance)
-                asked[session.add(request)] = request
-            elif action < 0.6 and asked:
-                place = chance.choice([*asked])
-                session.cancel(place)
-                if place not in results:
-                    cancelled.add(place)
-            else:
-                results |= session.step().ended
-                assert len(session) == len(decoding.requests) <= decoding.places
-        while not session.is_idle:
-            results |= session.step().ended
+    requests = random_requests(chance, 12, 9, 9)
+    results = come_and_go(decoding, SPECIAL, requests, chance)
     assert not decoding.requests and not decoding.said and not decoding.is_open
-    assert results.keys() == asked.keys() - cancelled
-    assert results == {place: alone(table, asked[place]) for place in results}
+    assert results == {number: alone(table, requests[number]) for number in results}
 
 
 def test_a_free_place_is_taken_at_the_next_step() -> None:
@@ -91,24 +58,25 @@ def test_at_its_deadline_a_sentence_ends_as_it_is() -> None:
     place = session.add(request)
     (cut,) = raise_if_failed(session.step().ended[late])[:1]
     assert (len(cut.token_ids), cut.finished) == (1, False) and len(session) == 1
-    results = dict[int, Result]()
-    while not session.is_idle:
-        results |= session.step().ended
-    assert len(raise_if_failed(results[place])[0].token_ids) == 9
+    assert len(raise_if_failed(to_the_end(session)[place])[0].token_ids) == 9
     assert session.step().ended == {}
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("width", [1, 3])
-def test_an_error_is_the_result_of_its_sentence_alone(width: int) -> None:
-    good = random_table(2, 9, end=1.0)
-    requests = ruled([Request(n, 5) for n in range(3)], width)
-    session = Session(TableDecoding(lambda n, said: good(n, said) * (float("nan") if n == 1 else 1)), SPECIAL)
-    results = dict[int, Result]()
-    places = [session.add(request) for request in requests]
-    while not session.is_idle:
-        results |= session.step().ended
+def test_an_error_is_the_result_of_its_sentence_alone(width: int, bad: float) -> None:
+    good, requests = random_table(2, 9, end=-9.0), ruled([Request(n, 5) for n in range(3)], width)
+    table: Table = lambda n, said: good(n, said) * 0 + bad if (n, len(said)) == (1, 2) else good(n, said)  # noqa: E731
+    results = to_the_end(Session(TableDecoding(table), SPECIAL), requests)
+    with pytest.raises(SentenceError, match=r"^sentence 2, step 3: the next token's probabilities are not"):
+        raise_if_failed(results.pop(1))
+    assert results == {number: alone(good, requests[number]) for number in (0, 2)}
+
+
+def test_a_session_that_is_closed_takes_no_sentence() -> None:
+    session = Session(TableDecoding(random_table(1, 9)), SPECIAL)
+    session.close()
     with pytest.raises(
-        ValueError, match=r"^sentence 2, step 1: the next token's probabilities are not numbers"
+        UsageError, match=r"^the session is closed and takes no more sentences\. Open another\.$"
     ):
-        raise_if_failed(results[places[1]])
-    assert [results[places[n]] for n in (0, 2)] == [alone(good, requests[n]) for n in (0, 2)]
+        session.add(Request(0, 9))
