@@ -25,23 +25,22 @@ class Doubts:
         self._found = defaultdict[str, list[int]](list)  # a reason, and the numbers of its lines
         self._unknown: dict[int, Sequence[str]] = {}
 
-    def add(self, translations: "Sequence[Translation]") -> None:
-        """Look at the translations of the next lines, and remember what may be wrong with them."""
-        unknown = [each.unknown for each in translations]
-        for place, each in enumerate(translations):
-            number, tag = self.lines + place + 1, TAG.match(each.source)
-            if tag and self.to not in (None, tag[1]) and tag[1] in self.vocabulary.target_languages:
-                written = f">>{tag[1]}<<"
-                self._found[AS_TEXT.format(written, self.to)].append(number)
-                unknown[place] = [word for word in each.unknown if word != written]
-            for doubt in each.doubts:
-                self._found[doubt.replace("max_length", "--max-length")].append(number)
+    def add(self, translation: "Translation") -> None:
+        """Look at the translation of the next line, and remember what may be wrong with it."""
+        number, unknown, tag = self.lines + 1, translation.unknown, TAG.match(translation.source)
+        if tag and self.to not in (None, tag[1]) and tag[1] in self.vocabulary.target_languages:
+            written = f">>{tag[1]}<<"
+            self._found[AS_TEXT.format(written, self.to)].append(number)
+            unknown = [word for word in unknown if word != written]
+        for doubt in translation.doubts:
+            self._found[doubt.replace("max_length", "--max-length")].append(number)
         self.add_unknown(unknown)
 
-    def add_unknown(self, unknown: Sequence[Sequence[str]]) -> None:
-        """Remember the words or characters of the next lines that the vocabulary does not have."""
-        self._unknown |= {number: each for number, each in enumerate(unknown, self.lines + 1) if each}
-        self.lines += len(unknown)
+    def add_unknown(self, unknown: Sequence[str]) -> None:
+        """Remember the words or characters of the next line that the vocabulary does not have."""
+        self.lines += 1
+        if unknown:
+            self._unknown[self.lines] = unknown
 
     def tell(self) -> None:
         """Print one warning for each kind of doubt, with the numbers of its lines."""

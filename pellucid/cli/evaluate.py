@@ -71,6 +71,6 @@ def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
         disable=quiet,
     ):
         texts.append(each.text)
-        doubts.add([each])
+        doubts.add(each)
     doubts.tell()
     return texts

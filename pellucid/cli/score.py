@@ -16,7 +16,8 @@ def run(arguments: argparse.Namespace) -> None:
     translator = load(arguments.model, arguments.device, precision="fp32")
     scores = translator.score(sources, targets, arguments.to)
     doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
-    doubts.add_unknown([score.unknown for score in scores])
+    for score in scores:
+        doubts.add_unknown(score.unknown)
     doubts.tell()
     if not arguments.per_token:
         put(f"{score.total:.6f}" for score in scores)

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
             put(f"{number} ||| {one.text} ||| {one.score:.4f}" for one in each)
         else:
             put([translation.text])
-        doubts.add([translation])
+        doubts.add(translation)
     doubts.tell()
 
 
