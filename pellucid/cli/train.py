@@ -29,7 +29,6 @@ def run(arguments: argparse.Namespace) -> None:
         tell(line)
     from pellucid.folder.checkpoint import newest_step
     from pellucid.folder.whole_file import write_new
-    from pellucid.interop.importing import load_folder
     from pellucid.learning.log import showing
     from pellucid.learning.run import rehearse, training
     from pellucid.learning.stop import Interrupted, stop_on_signal
@@ -37,11 +36,11 @@ def run(arguments: argparse.Namespace) -> None:
 
     asked = out, arguments.resume, arguments.accept, arguments.device, tell
     if arguments.dry_run:
-        rehearse(Request(config, *asked, load=load_folder))
+        rehearse(Request(config, *asked))
         return
     try:
         with stop_on_signal(), showing(config) as show:
-            for step in training(config, *asked, load=load_folder):
+            for step in training(config, *asked):
                 if chosen:
                     write_new(out, {CHOSEN: chosen.encode()})
                     chosen = ""

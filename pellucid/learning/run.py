@@ -17,7 +17,6 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.load import Loaded, load_model
 from pellucid.learning.claim import claim, refuse_taken
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
@@ -69,7 +68,6 @@ def training(
     report: Callable[[str], None] = lambda line: None,
     pairs: Texts | None = None,
     validation_pairs: Texts | None = None,
-    load: Callable[[Path], Loaded] = load_model,
 ) -> Iterator[Step]:
     """Train, one step per iteration; the model is written to the folder `out`.
 
@@ -79,7 +77,6 @@ def training(
     or "data" that may differ from the saved run. device: "auto" (a GPU if there is one), "cpu", "cuda",
     "cuda:1", …
     report: a function that receives messages about events other than steps, such as the reading of data.
-    load: a function that loads the model in training.start_from.
 
     Between two steps Ctrl-C is the caller's. The training draws from torch's random numbers, and sets its
     own seed; what the caller draws between two steps changes nothing in it.
@@ -88,7 +85,7 @@ def training(
         raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config)
     texts = tuple(pairs or ()), tuple(validation_pairs or ())
-    asked = Request(config, Path(out), resume, accept, device, report, *texts, load)
+    asked = Request(config, Path(out), resume, accept, device, report, *texts)
     check_text(asked)
     return _steps(asked)
 

@@ -19,6 +19,7 @@ from pellucid.data.examples import Example, encode_pairs, sample_examples, unkno
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import Loaded, device_named, load_model, without_weights
+from pellucid.interop.importing import load_folder
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.memory import model_memory
 from pellucid.learning.step import share_done
@@ -97,7 +98,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     if saved:
         vocabulary = load_model(asked.out / "last").vocabulary
     elif config.training.start_from:
-        vocabulary, model = start_from(asked.load(Path(config.training.start_from)), config)
+        vocabulary, model = start_from(load_folder(Path(config.training.start_from)), config)
     else:
         vocabulary = prepare_vocabulary(text.train, config)
     examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)

@@ -17,7 +17,6 @@ from pellucid.data.corpus import (
     take_pairs,
 )
 from pellucid.errors import UsageError
-from pellucid.folder.load import Loaded, load_model
 
 Texts = Iterable[tuple[str, str]]
 IDENTICAL = 0.05  # where more of the targets equal their sources, a model copies others too
@@ -35,7 +34,6 @@ class Request:
     report: Callable[[str], None] = lambda line: None
     pairs: Sequence[tuple[str, str]] = ()
     validation_pairs: Sequence[tuple[str, str]] = ()
-    load: Callable[[Path], Loaded] = load_model  # the model to start from
 
 
 @dataclass(frozen=True)
