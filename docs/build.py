@@ -1,6 +1,6 @@
 """Draw the figures of docs/learn into docs/images, from the demo model; write the prebuilt page, its picture,
-and the tables of paper.md: `python docs/build.py [NAME …]`. The picture needs Chromium and Playwright, as the
-tests do.
+and the tables of paper.md and notes-004-verdicts.md: `python docs/build.py [NAME …]`. The picture needs
+Chromium and Playwright, as the tests do.
 
 Nothing in them is drawn by hand. The one that takes a training, leakage.svg, is made with
 docs/results/leakage.md.
@@ -21,10 +21,13 @@ import pellucid
 from pellucid.explanation import Explanation
 from pellucid.reading.tensors import TensorKind, kinds
 from pellucid.show.code_lines import code_line
+from pellucid.show.worked_text import OWN, show_number
+from pellucid.worked.examples import example, names
 
 IMAGES = Path(__file__).parent / "images"
 PAGE = Path(__file__).parent / "pages" / "how-are-you.html"
 PAPER = Path(__file__).parent / "paper.md"
+VERDICTS = Path(__file__).parent / "notes-004-verdicts.md"
 
 SIX = "le chat était assis sur le tapis", "en", "The cat sat on mat"  # six tokens, with the start token
 HOW_ARE_YOU = "How are you", "hi", None
@@ -132,9 +135,31 @@ def write_paper(path: Path) -> None:
     path.write_text(paper_text(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
+def verdicts() -> list[str]:
+    """All claims of note 004 as rows of a table, in the order of its lines."""
+    headings = ("line", "example", "stage", "row, column", *OWN, "why")
+    rows: list[tuple[int, str]] = []
+    for each in (each for each in map(example, names()) if each.note == "004" and each.claims):
+        for cell in each.report().cells:
+            line = each.at.get(cell.name, "")
+            link = f"[{each.name}](../pellucid/worked/examples/{each.name}.toml)"
+            place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
+            numbers = cell.written, show_number(cell.step), show_number(cell.start)
+            texts = line, link, cell.name, place, *numbers, cell.verdict, cell.rule or cell.remark or ""
+            rows.append((int(line or 0), f"| {' | '.join(texts)} |".replace("|  |", "| |")))
+    body = [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
+    return [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|", *body]
+
+
+def write_verdicts(path: Path) -> None:
+    told = path.read_text(encoding="utf-8").partition("| line |")[0]
+    path.write_text("\n".join([f"{told}{verdicts()[0]}", *verdicts()[1:], ""]), encoding="utf-8")
+
+
 WRITTEN: dict[str, tuple[Path, Draw]] = {
     **{name: (IMAGES / f"learn-{name}.svg", draw) for name, draw in FIGURES.items()},
     "paper": (PAPER, write_paper),
+    "verdicts": (VERDICTS, write_verdicts),
     "page": (PAGE, write_page),
     "picture": (IMAGES / "explain.png", picture_page),
 }

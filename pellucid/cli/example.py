@@ -7,7 +7,6 @@ from importlib import import_module
 from pellucid.cli.lines import put
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import columns_of_terminal, lines
-from pellucid.show.worked_text import verdict_table
 from pellucid.worked.examples import example, names, read_example
 
 
@@ -17,12 +16,6 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list:
         for each in map(example, names()):
             put([each.name, f"    {each.about} (note {each.note}, lines {each.lines})"])
-        return
-    if arguments.verdicts is not None:
-        chosen = [each for each in map(example, names()) if each.note == arguments.verdicts and each.claims]
-        if not chosen:
-            raise UsageError(f"--verdicts {arguments.verdicts}: only note 004 has claims. Give 004.")
-        put(verdict_table(chosen))
         return
     shown = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.claims and shown.is_part:

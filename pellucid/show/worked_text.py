@@ -1,8 +1,7 @@
-"""Worked examples as text: stages as matrices, claims beside the computed numbers, and a table of
-verdicts."""
+"""Worked examples as text: stages as matrices, and claims beside the computed numbers."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -18,8 +17,6 @@ from pellucid.worked.worked_example import WorkedExample
 NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
 OWN = ("claimed", "from the line before", "from the start", "verdict")
 VERDICTS = {"right": "right", "follows": "follow", "wrong": "wrong", "not derivable": "not derivable"}
-HEADINGS = ("line", "example", "stage", "row, column", *OWN, "why")
-LINK = "../pellucid/worked/examples/{}.toml"  # from a page in docs/
 
 
 @view(Example)
@@ -67,25 +64,6 @@ def report_parts(report: Report, width: int, says_first: bool = True) -> list[Pa
         table = Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
         parts += [f"{name}  {report.shapes.get(name, '')}".rstrip(), table, ""]
     return [*parts, *(_sum_up(report) if says_first else [summary(report)])]
-
-
-def verdict_table(examples: Iterable[Example]) -> list[str]:
-    """Return all claims about a note as a Markdown table, in the order of its lines."""
-    rows: list[tuple[int, str]] = []
-    for example in examples:
-        for cell in example.report().cells:
-            line = example.at.get(cell.name, "")
-            place = f"{f'head {cell.head}: ' if cell.head else ''}{cell.row}, {cell.column}"
-            texts = [
-                line,
-                f"[{example.name}]({LINK.format(example.name)})",
-                cell.name,
-                place,
-                *_write_judged(cell),
-            ]
-            rows.append((int(line or 0), f"| {' | '.join(texts)} |".replace("|  |", "| |")))
-    body = [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
-    return [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|", *body]
 
 
 def first_wrong(report: Report) -> str:

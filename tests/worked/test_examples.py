@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from command import Command
+from documents import build
 
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
-from pellucid.show.worked_text import verdict_table
 from pellucid.worked.examples import example, names, read_example
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -26,7 +26,7 @@ def test_the_committed_table_is_what_is_computed() -> None:
     """139 verdicts, each checked against NumPy when the table was written: the judge may not change one."""
     text = (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
     chosen = [each for each in map(example, names()) if each.note == "004" and each.claims]
-    assert [line for line in text.splitlines() if line.startswith("|")] == verdict_table(chosen)
+    assert [line for line in text.splitlines() if line.startswith("|")] == build().verdicts()
     counted = re.search(r"(\d+) cells: (\d+) right, (\d+) follow, (\d+) wrong, (\d+) not derivable", text)
     assert counted is not None
     found = [cell.verdict for each in chosen for cell in each.report().cells]
@@ -117,8 +117,6 @@ def test_the_list_the_claims_and_a_stage_alone(pellucid: Command) -> None:
     weights = pellucid("example", "000-masked", "--stage", "weights").out
     assert weights.startswith("weights  softmax of each row") and "context" not in weights
     assert pellucid("example", "000-masked", "--stage", "inputs").out.startswith("inputs  (6×4)\nSTART ")
-    table = pellucid("example", "--verdicts", "004").out
-    assert table in (DOCS / "notes-004-verdicts.md").read_text(encoding="utf-8")
 
 
 def test_a_page_of_an_example(pellucid: Command, files: Any, tmp_path: Path) -> None:
@@ -178,7 +176,6 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
     ("arguments", "message"),
     [
         (["004-cross"], 'no example is called "004-cross". Did you mean "004-cross-4"?'),
-        (["--verdicts", "005"], "--verdicts 005: only note 004 has claims. Give 004."),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
         (["000-masked", "--stage", "weight"], 'no tensor is called "weight". Nearest: weights'),
         (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, so it has no claims."),
