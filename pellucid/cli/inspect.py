@@ -11,9 +11,10 @@ import torch
 from pellucid.cli.lines import put
 from pellucid.config.toml_file import to_toml
 from pellucid.folder.load import Loaded
-from pellucid.interop.against import compare_models, compare_with_ctranslate2
+from pellucid.interop.ctranslate2_export import against_ctranslate2
 from pellucid.interop.foreign import is_ctranslate2
 from pellucid.interop.importing import load_folder
+from pellucid.interop.parity import compare_models
 from pellucid.model import Transformer
 from pellucid.seeing.trace import trace
 from pellucid.text.vocabulary import Vocabulary
@@ -55,7 +56,7 @@ def _against(names: tuple[str, str]) -> str:
     if is_ctranslate2(one) and not is_ctranslate2(other):
         one, other, names = other, one, (names[1], names[0])
     if is_ctranslate2(other):
-        return compare_with_ctranslate2(load_folder(one), other, names)
+        return against_ctranslate2(other, load_folder(one)).verdict(names)
     return compare_models(load_folder(one), load_folder(other), names)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
 from pellucid.interop.parity import NEAR, Parity, compare, import_extra
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
@@ -103,10 +104,8 @@ def _values(tensor: Tensor) -> Any:
 
 
 def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float32") -> Parity:
-    """Compare the log-probabilities of a model with those that CTranslate2 computes from an exported
-    folder."""
+    """Compare the log-probabilities of a model with those that CTranslate2 computes from a folder."""
     ctranslate2 = import_extra("ctranslate2")
-    engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
     ours, theirs = (tokens_of(side) for side in (loaded.vocabulary.source, loaded.vocabulary.target))
 
     def scores(source: Tensor, target: Tensor) -> Tensor:
@@ -114,4 +113,8 @@ def against_ctranslate2(folder: Path, loaded: Loaded, quantization: str = "float
         return torch.tensor([each.log_probs for each in engine.score_batch([read], [written])])
 
     name = f"ctranslate2 {ctranslate2.__version__} ({quantization})"
-    return compare(scores, loaded, name, NEAR_IN[quantization])
+    try:
+        engine = ctranslate2.Translator(str(folder), device="cpu", compute_type="default")
+        return compare(scores, loaded, name, NEAR_IN[quantization])
+    except (RuntimeError, ValueError) as error:
+        raise PellucidError(f"{folder}: CTranslate2 cannot score our tokens with it: {error}.") from None

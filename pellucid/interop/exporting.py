@@ -1,7 +1,6 @@
 """Export a model: write a complete folder for another program, and compare its results with the model's."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -68,18 +67,14 @@ def export(
 
 @contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder to write into. Rename it to `out` when the block ends; after an error, delete
-    it."""
+    """Yield a folder to write into, beside `out`. Rename it to `out` when the block ends; after an error,
+    delete it."""
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
-        with writing(out):
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as beside:
+            part = Path(beside) / out.name
+            part.mkdir()
             yield part
             if out.exists():
                 out.rmdir()
-            part.chmod(0o755)
             os.replace(part, out)
-    except BaseException:  # whatever went wrong, and Ctrl-C: no half folder stays
-        shutil.rmtree(part, ignore_errors=True)
-        raise

@@ -17,13 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.cache import GrowingPast, Memory
-from pellucid.errors import UsageError
 from pellucid.folder.load import Loaded
 from pellucid.interop.parity import Parity, compare, import_extra
 from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.mask import Mask
 from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
-from pellucid.seeing.records import no_such_name
+from pellucid.seeing.records import check_found
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import watching
 from pellucid.translate.request import forbidden_ids
@@ -186,9 +185,7 @@ def _check_globs(model: Transformer, see: Sequence[str]) -> None:
     ids = torch.tensor([[model.config.end_id]])
     with trace(model) as shown:
         model(ids, None, ids)
-    for glob in see:
-        if not fnmatch.filter(shown, glob):
-            raise UsageError(f"see: {no_such_name(glob, shown)}")
+    check_found("see", see, shown)
 
 
 def _tokens(loaded: Loaded) -> dict[str, Any]:

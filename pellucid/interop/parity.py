@@ -1,5 +1,5 @@
-"""Check that a converted model still computes the same function: compare log-probabilities and token ids on
-sample sentences."""
+"""Compare two models on sample sentences: do they compute the same function and, if not, which tensor differs
+first?"""
 
 import importlib
 import math
@@ -14,14 +14,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
+from pellucid.interop.pieces import tokens_of
+from pellucid.seeing.trace import Trace, trace
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.text_translator import TextTranslator
 
 SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
 LONGEST = 40  # tokens of a sample's translation
 NEAR = 1e-4  # of log-probabilities in float32
+SHAPE = ("vocabulary", "target_size", "width", "heads", "hidden", "encoder_layers", "decoder_layers", "norm")
+NAMED = ("activation", "scale_embeddings", "pad_id", "start_id", "end_id")
 # Source ids and target ids from the start token on -> all logits, or log-probabilities of the next tokens.
 Theirs = Callable[[Tensor, Tensor], Tensor]
 
@@ -52,6 +57,14 @@ class Parity:
             f"Compared with {self.with_what}: {verdict}. On {self.sentences} sentences of random pieces and "
             f"their translations, {self.tokens} tokens, log-probabilities differ by at most "
             f"{self.difference:.1e}.{best}{cut}"
+        )
+
+    def verdict(self, names: tuple[str, str]) -> str:
+        """Say whether two models of these names compute the same function."""
+        verdict = "the same function" if self.same else "different functions"
+        return (
+            f"{names[0]} and {names[1]} are {verdict}: log-probabilities of {self.sentences} sentences "
+            f"differ by at most {self.difference:.1e}."
         )
 
     def check(self, folder: Path) -> None:
@@ -87,10 +100,9 @@ def against_transformers(
     _make_positions_exact(model)
     tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder)
     vocabulary, to = loaded.vocabulary, _language(loaded.vocabulary)
-    marian = type(tokenizer).__name__ == "MarianTokenizer"
-    tag = f">>{to}<< " if marian and len(vocabulary.target_languages) > 1 else ""
-    if not marian:
-        tokenizer.src_lang = vocabulary.source_language(to)
+    tag = f">>{to}<< " if len(vocabulary.target_languages) > 1 else ""
+    if hasattr(tokenizer, "src_lang"):  # which says the languages in its own way
+        tokenizer.src_lang, tag = vocabulary.source_language(to), ""
     texts = sample_texts(vocabulary)
     cut = sum(tokenizer(tag + text).input_ids == vocabulary.encode_source(text, to) for text in texts)
 
@@ -123,6 +135,41 @@ def compare(theirs: Theirs, loaded: Loaded, name: str, near: float = NEAR) -> Pa
         difference = max(difference, largest_difference(ours, said))
         tokens += shifted.shape[1]
     return Parity(name, SENTENCES, tokens, difference, near, same_first=same_first)
+
+
+def compare_models(one: Loaded, other: Loaded, names: tuple[str, str]) -> str:
+    """Say whether two models compute the same function, up to rounding; if not, which settings and which
+    traced tensor differ first."""
+    apart = f"{names[0]} and {names[1]} are different functions"
+    if unequal := differences(one.config.model, other.config.model, SHAPE):
+        return f"{apart}: their shapes differ, {unequal}."
+    tokens = [[tokens_of(each.vocabulary.source), tokens_of(each.vocabulary.target)] for each in (one, other)]
+    if tokens[0] != tokens[1]:
+        return f"{apart}: they have other tokens."
+    parity = compare(lambda source, target: other.model(source, None, target), one, names[1])
+    lines = [parity.verdict(names)]
+    if not parity.same:
+        settings = differences(one.config.model, other.config.model, NAMED)
+        lines += [settings and f"Settings that differ: {settings}.", _first_difference(one, other)]
+    return "\n".join(filter(None, lines))
+
+
+def _first_difference(one: Loaded, other: Loaded) -> str:
+    """Say which traced tensor differs first; "" if none does."""
+    for source, shifted, _ in samples(one):
+        ours, theirs = (_watch(each, source, shifted) for each in (one, other))
+        for name in filter(theirs.__contains__, ours):  # one alone may have a bias
+            apart = largest_difference(ours[name].tensor, theirs[name].tensor)
+            if apart > NEAR:
+                return f"They first differ in {name}, by {apart:.1e}."
+    return ""
+
+
+@torch.no_grad()
+def _watch(loaded: Loaded, source: Tensor, target: Tensor) -> Trace:
+    with trace(loaded.model) as seen:
+        loaded.model(source, None, target)
+    return seen
 
 
 def largest_difference(ours: Tensor, theirs: Tensor) -> float:

@@ -15,10 +15,9 @@ from torch import Tensor
 from pellucid.config.schema import TranslationConfig
 from pellucid.errors import PellucidError
 from pellucid.interop import onnx_export
-from pellucid.interop.against import compare_models
 from pellucid.interop.exporting import export
 from pellucid.interop.importing import load_folder
-from pellucid.interop.parity import Parity, compare, samples
+from pellucid.interop.parity import Parity, compare, compare_models, samples
 from pellucid.interop.pieces import count_positions
 
 SEARCH = TranslationConfig(
