@@ -42,15 +42,9 @@ def save(run: Run) -> None:
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
     """Save `model` in a folder, with a manifest: what the model is (`what`), its training data, and its
     scores if it was validated."""
-    provenance = {
-        "what": what,
-        "steps": run.position.step,
-        "seconds": round(run.position.seconds, 1),
-        "data": run.data,
-        "licence": run.config.data.licence,
-        "scores": {} if validation is None else {"validation": validation.figures()},
-        "versions": versions(),
-    }
+    trained = {"steps": run.position.step, "seconds": round(run.position.seconds, 1), "data": run.data}
+    scores = {} if validation is None else {"validation": validation.figures()}
+    provenance = _provenance(what, run.config, scores, **trained)
     checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
 
 
@@ -124,10 +118,13 @@ def what_is(manifest: Mapping[str, Any]) -> str:
     return str(provenance.get("what") or f"step {provenance['steps']}")
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Pellucid and of the packages that its results depend on, such as torch."""
+def _provenance(what: str, config: Config, scores: Mapping[str, Any], **trained: Any) -> dict[str, Any]:
+    """Return what a manifest says about a model: what it is, how it was trained, its licence and scores, and
+    the versions of Pellucid and of the packages that its results depend on, such as torch."""
     others = {name: version(name) for name in ("torch", "sentencepiece", "sacrebleu")}
-    return {"pellucid": __version__} | others
+    versions = {"pellucid": __version__} | others
+    about = {"licence": config.data.licence, "scores": scores, "versions": versions}
+    return {"what": what, **trained, **about}
 
 
 def _validate(run: Run, model: Transformer, what: str) -> tuple[Validation, bool]:
@@ -165,13 +162,8 @@ def average(out: str | Path, checkpoints: str | Path | Sequence[str | Path]) -> 
             )
     model, vocabulary, config, _ = loaded[0]
     model.load_state_dict(mean([each.model.state_dict() for each in loaded]))
-    names = [what_is(each.manifest) for each in loaded]
-    provenance = {
-        "what": f"average of {'; '.join(names)}",
-        "licence": config.data.licence,
-        "scores": {},
-        "versions": versions(),
-    }
+    names = "; ".join(what_is(each.manifest) for each in loaded)
+    provenance = _provenance(f"average of {names}", config, {})
     with making(out):
         checkpoint.save_model(out, model, vocabulary, config, provenance)
     return out

@@ -58,7 +58,10 @@ def report_parts(report: Report, width: int, says_first: bool = True) -> list[Pa
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
         cells = [cell for cell in report.cells if cell.name == name]
-        rows = [[cell.head, cell.row, cell.column, *_write_judged(cell)] for cell in cells]
+        rows = []
+        for cell in cells:
+            numbers = show_number(cell.step), show_number(cell.start)
+            rows.append([cell.head, cell.row, cell.column, cell.written, *numbers, cell.verdict, _why(cell)])
         first = 0 if any(cell.head for cell in cells) else 1
         header = ["head", "row", "column", *OWN, "why"][first:]
         table = Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
@@ -113,11 +116,6 @@ def _sum_up(report: Report) -> list[Part]:
 
 def _why(cell: check.Cell) -> str:
     return cell.rule or cell.remark or ""
-
-
-def _write_judged(cell: check.Cell) -> list[str]:
-    """Write a claim, both computed numbers, the verdict and the reason."""
-    return [cell.written, show_number(cell.step), show_number(cell.start), cell.verdict, _why(cell)]
 
 
 def _stage(
