@@ -13,6 +13,7 @@ from pellucid.search.session import Decoding, Session
 RULES = [
     Options(1),
     Options(1, no_repeat_ngram_size=2, min_length=3),
+    Options(1, repetition_penalty=0.7),
     Options(2, repetition_penalty=1.3, forced_end=True),
     Options(3, length_penalty=0.0),
     Options(4, early_stopping=False, length_penalty=1.5),
@@ -61,6 +62,9 @@ def come_and_go(
             else:
                 results |= {asked[place]: result for place, result in session.step().ended.items()}
                 assert len(session) <= decoding.places
+                for lane in session._lanes:  # which keeps nothing of those that have left
+                    assert lane._finished.keys() <= lane.requests.keys()
+                    assert lane.hypotheses.log_probabilities.shape[2] == lane.hypotheses.lengths.max()
         largest = sorted(requests, key=cells_of)[-decoding.places :]
         again = [session.add(request) for request in largest]
         assert len(session.step().ended) + len(session) == len(largest)

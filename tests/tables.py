@@ -24,10 +24,11 @@ Table = Callable[[int, tuple[int, ...]], Tensor]  # (sentence, what was said) ->
 
 
 class TableDecoding:
-    """A model that is a table: its logits follow from the sentence's number and from all that was said."""
+    """A model that is a table: its logits follow from the sentence's number and from all that was said.
+    `fitting`: how many sentences it has memory for at a time, of those that join."""
 
-    def __init__(self, table: Table, places: int = sys.maxsize) -> None:
-        self.table, self.places = table, places
+    def __init__(self, table: Table, places: int = sys.maxsize, fitting: int = sys.maxsize) -> None:
+        self.table, self.places, self.fitting = table, places, fitting
         self.said: list[tuple[int, ...]] = []
         self.requests: list[Request] = []
         self.rows_of_steps: list[int] = []
@@ -35,6 +36,7 @@ class TableDecoding:
 
     def join(self, requests: Sequence[Request]) -> int:
         assert self.is_open and len(self.requests) + len(requests) <= self.places
+        requests = requests[: self.fitting]
         self.said += [()] * sum(request.options.width for request in requests)
         self.requests += requests
         return len(requests)

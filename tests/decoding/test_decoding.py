@@ -132,9 +132,9 @@ def test_a_sentence_that_a_room_was_not_made_for_is_an_error(kind: str, larger: 
     usual = [Request(n, 9, source=[*[5] * 9, 3], options=Options(1)) for n in range(8)]
     room, _ = plan(decoder, usual, SPECIAL)
     with Session(decoder.open(room), SPECIAL) as session:
-        session.add(replace(usual[0], **larger))
+        session.add(replace(usual[6], **larger))
         session.add(usual[1])
-        with pytest.raises(PellucidError, match=r"^sentence 1, step 0: it needs more memory"):
+        with pytest.raises(PellucidError, match=r"^sentence 7, step 0: it needs more memory"):
             raise_if_failed(session.step().ended[0])
         raise_if_failed(to_the_end(session)[1])
 

@@ -2,8 +2,9 @@
 
 import math
 import random
-import time
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, note, settings
@@ -12,9 +13,10 @@ from schedules import come_and_go, random_requests, to_the_end
 from tables import SPECIAL, Table, TableDecoding, random_table, ruled
 
 from pellucid.errors import SentenceError, UsageError
+from pellucid.search import lane
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.request import Request
-from pellucid.search.session import Session
+from pellucid.search.session import Session, Waiting
 
 
 def alone(table: Table, request: Request) -> Result:
@@ -35,29 +37,58 @@ def test_a_result_does_not_depend_on_who_comes_and_goes(seed: int) -> None:
     assert results == {number: alone(table, requests[number]) for number in results}
 
 
-def test_a_free_place_is_taken_at_the_next_step() -> None:
-    decoding = TableDecoding(random_table(1, 9, end=-99.0), places=4)
+def test_a_free_place_is_taken_at_the_next_step_in_the_order_of_the_sentences() -> None:
+    """But if several are wanted, two of sixteen are taken together, and what does not fit is the next."""
+    decoding = TableDecoding(random_table(1, 9, end=-99.0), 16, fitting=2)
     session = Session(decoding, SPECIAL)
-    for number in range(3):
-        session.add(Request(number, 9))
+    for number in range(16):
+        session.add(Request(number, 99))
         session.step()
         assert len(session) == number + 1
-    session.cancel(1)
-    session.add(Request(3, 9))
-    session.add(Request(4, 9))
-    session.add(Request(5, 9))
-    assert len(session) == 2
+    for place in range(3):
+        session.cancel(place)
+        session.add(Request(16 + 2 * place, 99))
+        session.add(Request(17 + 2 * place, 99))
+    assert len(session) == 13
     session.step()
-    assert [each.number for each in decoding.requests] == [0, 2, 3, 4]
+    assert len(session) == 15
+    session.step()
+    assert len(session) == 15
+    session.cancel(3)
+    session.step()
+    assert [each.number for each in decoding.requests] == [*range(4, 20)]
 
 
-def test_at_its_deadline_a_sentence_ends_as_it_is() -> None:
-    table, request = random_table(1, 9, end=-99.0), Request(0, 9)
+def test_another_session_may_take_a_sentence_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Waiting, "__len__", lambda self: 1)  # as it was a moment before
+    assert Session(TableDecoding(random_table(1, 9)), SPECIAL).step() == ({}, ())
+
+
+def test_all_that_wait_for_sentences_go_on_when_the_list_is_closed() -> None:
+    waiting = Waiting()
+    threads = [threading.Thread(target=waiting.wait, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while len(waiting._changed._waiters) < 2:  # type: ignore[attr-defined]
+        pass
+    waiting.close()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_at_its_deadline_a_sentence_ends_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though others have come since, which have none."""
+    table, request, now = random_table(1, 9, end=-99.0), Request(0, 9), [0.0]
+    monkeypatch.setattr(lane, "time", SimpleNamespace(monotonic=lambda: now[0]))
     session = Session(TableDecoding(table), SPECIAL)
-    late = session.add(replace(request, deadline=time.monotonic()))
+    late = session.add(replace(request, deadline=1.0))
+    session.step()
     place = session.add(request)
-    (cut,) = raise_if_failed(session.step().ended[late])[:1]
-    assert (len(cut.token_ids), cut.finished) == (1, False) and len(session) == 1
+    assert not session.step().ended
+    now[0] = 1.0
+    cut, *_ = raise_if_failed(session.step().ended[late])
+    assert (len(cut.token_ids), cut.finished) == (3, False) and len(session) == 1
     assert len(raise_if_failed(to_the_end(session)[place])[0].token_ids) == 9
     assert session.step().ended == {}
 
