@@ -51,7 +51,7 @@ def weights_of_a_step(config: ModelConfig) -> int:
 
 def timed(name: str, spent: dict[str, list[float]]) -> Callable[..., Any]:
     """Return a session's method that records the time of each call."""
-    method = getattr(native.Session, name)
+    method = getattr(native.State, name)
 
     def call(*arguments: Any) -> Any:
         started = time.perf_counter()
@@ -73,8 +73,8 @@ def main() -> None:
     decode, numbers = engines.pellucid(model, "int8", 1), weights_of_a_step(model.config)
     operations, read = peaks()
     spent: dict[str, list[float]] = {}
-    native.Session.read = timed("read", spent)  # type: ignore[method-assign]
-    native.Session.step = timed("step", spent)  # type: ignore[method-assign]
+    native.State.read = timed("read", spent)  # type: ignore[method-assign]
+    native.State.step = timed("step", spent)  # type: ignore[method-assign]
     rows = []
     for sentences, beam in CASES:
         sources = [[*torch.randint(4, engines.VOCABULARY, (SOURCE - 1,)).tolist(), engines.END]] * sentences

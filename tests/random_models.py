@@ -122,7 +122,7 @@ def run(session: Any, sources: Sequence[Sequence[int]], given: Sequence[Given]) 
     said = []
     for joining, cells, rows, candidates in given:
         if joining:
-            session.read(joining, cells, [sources[place] for place in joining])
+            session.encode(joining, cells, [sources[place] for place in joining])
         for few in (candidates, 0):
             found = step_of(session, rows, few)._asdict()
             found["asked"] = np.where(rows.required < 0, 0, found["asked"])

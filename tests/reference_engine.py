@@ -40,8 +40,8 @@ class Weights:
                 self.parts[stack][number][name] = pack(part) if isinstance(part, Affine) else part
 
 
-class Session:
-    """As native.Session: the encoded sources, and the keys and values of past tokens."""
+class State:
+    """As native.State: the encoded sources, and the keys and values of past tokens."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
         self._weights, self._room, shape = weights, room, weights.shape
@@ -52,7 +52,7 @@ class Session:
         self._cache = torch.zeros(shape.layers, room.cells, 2, shape.across, dtype=torch.float16)
 
     @torch.no_grad()
-    def read(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
+    def encode(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, and store their keys and values for cross-attention at these places, one for each
         source: here in memory of their own."""
         for place, ids in zip(places, sources, strict=True):

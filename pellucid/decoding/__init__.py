@@ -1,1 +1,2 @@
-"""Fast decoding of a Transformer on a CPU, in int8, bf16 or fp32; see docs/performance.md."""
+"""What computes the steps of the search: decoder.py has the interface and the plan of memory and threads,
+threads.py the loop over sentences, serving.py the choice among kernels (engine.py), PyTorch and a GPU."""

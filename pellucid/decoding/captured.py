@@ -3,7 +3,7 @@ the CPU.
 
 The model computes as usual, but in memory that is allocated once, with a place for each sentence and a row
 for each of its hypotheses. After a step, the search gets the likeliest tokens of each row, and chooses the
-rows that continue. Within a step nothing waits for the CPU. On a CPU the same steps run without graphs.
+rows that continue. Within a step nothing waits for the CPU. In tests the same steps run on a CPU.
 """
 
 import functools
@@ -43,7 +43,7 @@ class NotCapturedWarning(UserWarning):
 
 
 def rounded(room: Room) -> Room:
-    """Return the room with its sizes rounded up, so that calls of similar sizes share one session, and with
+    """Return the room with its sizes rounded up, so that calls of similar sizes share one state, and with
     `width` rows at each place."""
     places = round_up(room.places) if room.places <= 32 else -(-room.places // 32) * 32
     source, longest, forbidden = positions(room.longest_source), positions(room.longest), (*room.forbidden,)
@@ -63,7 +63,7 @@ class CapturedEngine:
 
     def __init__(self, model: Transformer) -> None:
         self.model, self.config = model, model.config
-        self._kept: dict[Room, Session] = {}
+        self._kept: dict[Room, State] = {}
 
     def room_bytes(self, room: Room) -> int:
         """Return an upper bound of the bytes that decoding in this room takes, without the weights."""
@@ -80,33 +80,33 @@ class CapturedEngine:
         """Return a decoding with this room, and no sentence yet."""
         shape = rounded(room)
         with torch.inference_mode(False):  # later calls change what is made here
-            session = self._kept.pop(shape, None) or Session(self.model, shape)
-            session.clear()
-        return CapturedDecoding(session, self._kept, room)
+            state = self._kept.pop(shape, None) or State(self.model, shape)
+            state.clear()
+        return CapturedDecoding(state, self._kept, room)
 
 
 class CapturedDecoding(Decoding):
-    """The open sentences of a session. A place holds one sentence until it is finished, then the next one."""
+    """The open sentences of a state. A place holds one sentence until it is finished, then the next one."""
 
-    def __init__(self, session: "Session", kept: dict[Room, "Session"], room: Room) -> None:
-        self._session, self._kept, self.places, self._places = session, kept, room.places, Places(room)
+    def __init__(self, state: "State", kept: dict[Room, "State"], room: Room) -> None:
+        self._state, self._kept, self.places, self._places = state, kept, room.places, Places(room)
 
     def join(self, requests: Sequence[Request]) -> int:
         joined = self._places.join(requests)
         if joined:
-            with evaluating(self._session.model):
-                self._session.read(joined, [each.source for each in requests[: len(joined)]])
+            with evaluating(self._state.model):
+                self._state.encode(joined, [each.source for each in requests[: len(joined)]])
         return len(joined)
 
     def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
-        session, here = self._session, self._rows()
-        told = session.told
+        state, here = self._state, self._rows()
+        told = state.told
         told[TOKEN, here] = tokens
         told[POSITION] = 0
         told[POSITION, here] = np.repeat(self._places.lengths, self._places.widths)
         told[REQUIRED, here] = 0 if required is None else np.maximum(required, 0)
-        with evaluating(session.model):
-            log_p, logits, *likeliest = session.step(int(self._places.lengths.max()) + 1)
+        with evaluating(state.model):
+            log_p, logits, *likeliest = state.step(int(self._places.lengths.max()) + 1)
         told[SOURCE] = np.arange(told.shape[1])
         self._places.lengths += 1
         rows = torch.from_numpy(here).to(log_p.device)
@@ -114,30 +114,30 @@ class CapturedDecoding(Decoding):
         def every() -> AllTokens:
             return AllTokens(log_p[rows], lambda: logits[rows])
 
-        if not 0 < candidates <= session.shape.candidates:
+        if not 0 < candidates <= state.shape.candidates:
             return every()
         values, ids = (each.cpu().numpy()[here] for each in likeliest)
         return LikeliestTokens(values[:, :-1], ids, values[:, -1], every)
 
     def select(self, rows: Array, sentences: Array | None) -> None:
-        before = self._session.told[SOURCE, self._rows()[rows]]  # the next step moves them, once
+        before = self._state.told[SOURCE, self._rows()[rows]]  # the next step moves them, once
         if sentences is not None:
             self._places.keep(sentences)
-        self._session.told[SOURCE, self._rows()] = before
+        self._state.told[SOURCE, self._rows()] = before
 
     def close(self) -> None:
-        self._kept[self._session.shape] = self._session
+        self._kept[self._state.shape] = self._state
         while len(self._kept) > KEPT:  # drop the oldest
             self._kept.pop(next(iter(self._kept)))
 
     def _rows(self) -> Array:
-        """Return the row of each hypothesis in the session."""
-        columns = np.arange(self._session.shape.width)
+        """Return the row of each hypothesis in the state."""
+        columns = np.arange(self._state.shape.width)
         every = self._places.taken[:, None] * len(columns) + columns
         return every[columns < self._places.widths[:, None]]
 
 
-class Session:
+class State:
     """The memory of a decoding, and its CUDA graphs, one for each number of positions to attend to."""
 
     def __init__(self, model: Transformer, shape: Room) -> None:
@@ -170,7 +170,7 @@ class Session:
 
     @torch.inference_mode(False)
     @torch.no_grad()
-    def read(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
+    def encode(self, places: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Encode sources; store their keys and values for cross-attention at these places, one for each."""
         ids, mask = pad(sources, self.model.config.pad_id, self._device)
         memory, length = self.model.remember(self.model.encode(ids, mask), mask), ids.shape[1]

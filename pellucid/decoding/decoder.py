@@ -20,8 +20,8 @@ class Decoder(Protocol):
     """A model that is ready to decode. It may open several decodings, each with memory of its own.
 
     together: how many hypotheses to decode at once: more is not faster.
-    apart: how many hypotheses of its own are enough for a thread; with fewer, threads share each step. 1:
-        they never share.
+    apart: how many hypotheses a thread must have to decode alone; with fewer, threads share each step. 1:
+        they never share. sys.maxsize: one thread calls the model, which has threads of its own or a GPU.
     """
 
     config: ModelConfig
@@ -43,11 +43,11 @@ def plan(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -> 
     as fast as possible within the memory that the requests allow."""
     options = {id(one.options): one.options for one in requests}.values()  # often one object
     threads, hypotheses = max(1, torch.get_num_threads()), sum(one.options.width for one in requests)
-    alone = max(1, min(threads, len(requests), hypotheses // decoder.apart))
-    sharing = 1 if decoder.apart == 1 else min(MOST_SHARING, threads // alone)
-    rounds = -(-hypotheses // (alone * decoder.together))
+    sessions = max(1, min(threads, len(requests), hypotheses // decoder.apart))
+    sharing = 1 if decoder.apart == 1 else min(MOST_SHARING, threads // sessions)
+    rounds = -(-hypotheses // (sessions * decoder.together))
     # Of equal size, because few rows are slow for their number.
-    together = -(-len(requests) // (alone * rounds))
+    together = -(-len(requests) // (sessions * rounds))
     longest = max(len(one.source) for one in requests)
     tokens = min(each.batch_tokens or longest * together for each in options)
     together = max(1, min(together, tokens // longest))
@@ -59,9 +59,9 @@ def plan(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -> 
             Room.of(requests, together), candidates=candidates, forbidden=special.forbidden, threads=sharing
         )
         taken = decoder.room_bytes(room) + DRAWING * any(each.sample for each in options)
-        fits = alone * taken <= min(each.memory for each in options) << 20
+        fits = sessions * taken <= min(each.memory for each in options) << 20
         if fits or together == 1:
-            return room, alone if fits else 1
+            return room, sessions if fits else 1
         together = together * 7 // 8
 
 

@@ -51,7 +51,7 @@ class Engine:
 
     def open(self, room: Room) -> "EngineDecoding":
         """Return a decoding with this room, and no sentence yet."""
-        return EngineDecoding(native.Session(self._weights, room), room, self.config.target_size)
+        return EngineDecoding(native.State(self._weights, room), room, self.config.target_size)
 
 
 def memory_of(model: Transformer, precision: str, room: Room) -> tuple[int, int]:
@@ -66,22 +66,22 @@ class EngineDecoding(Decoding):
     """The decoding of several sentences at once. The keys and values of each token are written once, to a
     cell; a hypothesis lists the cells of its earlier tokens, so reordering copies no keys and values."""
 
-    def __init__(self, session: native.Session, room: Room, size: int) -> None:
-        self._session, self._size = session, size
+    def __init__(self, state: native.State, room: Room, size: int) -> None:
+        self._state, self._size = state, size
         self.places, self._most, self._places = room.places, room.candidates, Places(room)
-        self._is_laid_out = False  # whether the session's rows are those of the places, at their lengths
-        self._stride = np.zeros(0, np.int32)  # of each row: from its cell to the same of the next position
+        self._is_laid_out = False  # whether the state's rows are those of the places, at their lengths
+        self._stride = np.zeros(0, np.int32)  # of each row: cells between its neighbouring positions
 
     def join(self, requests: Sequence[Request]) -> int:
         joined = self._places.join(requests)
         if joined:
             starts = self._places.starts[joined, 0]
-            self._session.read(joined, starts, [each.source for each in requests[: len(joined)]])
+            self._state.encode(joined, starts, [each.source for each in requests[: len(joined)]])
             self._is_laid_out = False
         return len(joined)
 
     def step(self, tokens: Array, required: Array | None, candidates: int) -> NextTokens:
-        count, rows = len(tokens), self._session.rows
+        count, rows = len(tokens), self._state.rows
         rows.token[:count], rows.required[:count] = tokens, -1 if required is None else required
         if self._is_laid_out:
             rows.position[:count] += 1
@@ -96,7 +96,7 @@ class EngineDecoding(Decoding):
 
     def _lay_out(self) -> None:
         """Write the position, the place and the cell of each row."""
-        rows, places = self._session.rows, self._places
+        rows, places = self._state.rows, self._places
         firsts = np.cumsum(places.widths) - places.widths
         position, place, width, first = (
             np.repeat(each, places.widths) for each in (places.lengths, places.taken, places.widths, firsts)
@@ -110,14 +110,14 @@ class EngineDecoding(Decoding):
         if sentences is not None:
             self._places.keep(sentences)
             self._is_laid_out = False
-        longest, ancestor = self._places.lengths.max(initial=0), self._session.rows.ancestor
+        longest, ancestor = self._places.lengths.max(initial=0), self._state.rows.ancestor
         ancestor[: len(rows), :longest] = ancestor[rows, :longest]
 
     def close(self) -> None:
-        self._session.close()
+        self._state.close()
 
     def _next(self, count: int, candidates: int) -> NextTokens:
-        said = self._session.step(count, candidates)
+        said = self._state.step(count, candidates)
         normaliser = (said.greatest + np.log(said.total, dtype=np.float64)).astype(np.float32)
         if said.logits is not None:
             logits = said.logits[:, : self._size]

@@ -5,9 +5,9 @@
 
    Numbers. Weights and activations are int8 (kind INT8) or floats (FP32; BF16 stores the weights in 16 bits).
    In int8 a matrix has one scale per output, and an activation one scale per row; sums of products are exact
-   integers. All other arithmetic is float32: a product is rounded before it is added, and a sum has a fixed
-   order: sixteen lanes, then a tree. So a row's result is the same, bit for bit, on every processor and with
-   any other rows in the batch. tests/reference_engine.py computes the same results in PyTorch.
+   integers. All other arithmetic is float32, and a sum has a fixed order: sixteen lanes, then a tree. So a row's
+   result is the same, bit for bit, with any other rows in the batch; in int8 also on every processor, because a
+   product is rounded before it is added. tests/reference_engine.py computes the same results in PyTorch.
 
    Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's width
    to a multiple of 16 (LANES). A panel holds the weights of 64 outputs: int8 [K/4][64][4], floats [K][64].
@@ -125,7 +125,7 @@ INLINE void pause_briefly(void) {
 #endif
 }
 
-/* Rest for 50 us or more, so that other threads can run. */
+/* Rest, so that other threads can run: about 50 us, because Linux adds that to a short sleep; later longer. */
 #if defined(_WIN32)
 __declspec(dllimport) int __stdcall SwitchToThread(void);
 __declspec(dllimport) void __stdcall Sleep(unsigned long milliseconds);
@@ -138,8 +138,8 @@ static void rest(int32_t rests) {
 static void rest(int32_t rests) { nanosleep(&(struct timespec){0, rests < 100 ? 1000 : 200000}, NULL); }
 #endif
 
-/* Wait until another thread changes a number from `before`: check it `turns` times, about 20 ns apart, then
-   rest between checks, at most `most` times. Return the number of rests. */
+/* Wait until another thread has changed *number, so that it is not `before`: check `turns` times, about 20 ns
+   apart, then rest between checks, at most `most` times. Return the number of rests. */
 static int32_t wait_while(const int32_t *number, int32_t before, int turns, int32_t most) {
     int32_t rests = 0;
     while (rests < most && __atomic_load_n(number, __ATOMIC_ACQUIRE) == before)
@@ -226,7 +226,7 @@ INLINE f32v exponential(f32v x) {
 #if defined(__AVX512VNNI__)
 #include <immintrin.h>
 typedef __m512i word;
-/* FLIP: 128 is added to each stored activation, because dpbusd needs one unsigned operand. */
+/* FLIP: flipping the highest bit adds 128 to an int8: dpbusd needs one unsigned operand, the activations. */
 enum { WORDS = 4, FEW = 6, ROWS = 8, NARROW_FROM = 6, NARROW_TO = 24, FLIP = 0x80 };
 INLINE word dot(word sum, word weight, int32_t four) {
     return _mm512_dpbusd_epi32(sum, _mm512_set1_epi32(four), weight);
@@ -342,6 +342,7 @@ INLINE void tile_int8(const int rows, const int words, const int lines, const Pr
     finish(rows, words * VECTORS / WORDS, *p, row, column, results);
 }
 
+/* Only for weights in floats: a fused product is not rounded, so processors may differ in the last bit. */
 INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
 #if defined(__clang__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
     return __builtin_elementwise_fma(a, b, c);

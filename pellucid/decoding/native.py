@@ -132,7 +132,7 @@ class Weights:
         return kept.ctypes.data
 
 
-class Session:
+class State:
     """The memory of one decoding: encoded sources, keys and values of past tokens, work space of a step."""
 
     def __init__(self, weights: Weights, room: Room) -> None:
@@ -174,7 +174,7 @@ class Session:
         places = [[*map(ctypes.addressof, (self._model, work, *shared))] for work in works]
         self._team.gather(places, (self._model, works, shared, self._kept, self._positions, self._forbidden))
 
-    def read(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
+    def encode(self, places: Sequence[int], begins: Array, sources: Sequence[Sequence[int]]) -> None:
         """Encode sources, a few at a time, and store their keys and values for cross-attention at these
         places, one place for each source; `begins`: the first row of each in the memory."""
         starts = np.cumsum([0, *map(len, sources)]).astype(np.int32)

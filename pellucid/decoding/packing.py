@@ -1,5 +1,5 @@
 """The matrices of a Transformer as the engine needs them: padded, and some joined (such as queries, keys and
-values)."""
+values). `pack` in kernels.c quantises them to int8."""
 
 import math
 from collections.abc import Iterator

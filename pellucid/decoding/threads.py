@@ -14,7 +14,7 @@ from pellucid.search.request import Request, SpecialIds
 from pellucid.search.session import Session, Waiting
 from pellucid.seeing.watching import carried
 
-END = -1  # in place of a place: there are no more sentences
+END = -1  # in place of a ticket: there are no more sentences
 T = TypeVar("T")
 Item = TypeVar("Item")
 AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
@@ -59,7 +59,7 @@ class Workers:
                     self._answers.put(ended)
 
     def answer(self) -> dict[int, Result]:
-        """Wait for the results of some sentences, and return them by place. Raise the error of a thread that
+        """Wait for the results of some sentences, and return them by ticket. Raise the error of a thread that
         has failed."""
         answer = take(self._answers)
         if isinstance(answer, BaseException):
@@ -88,7 +88,7 @@ def decode(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -
         workers.work()
         while len(results) < len(requests):
             results |= workers.answer()
-    by_number = {number: results[place] for place, number in enumerate(longest_first)}
+    by_number = {number: results[ticket] for ticket, number in enumerate(longest_first)}
     return [raise_if_failed(by_number[number]) for number in range(len(requests))]
 
 
@@ -108,7 +108,7 @@ class Reader(Generic[T]):
     ) -> None:
         self._sources, self._prepare, self._waiting = sources, prepare, waiting
         self.ahead, self._preparing = threading.Semaphore(ahead), threading.Lock()
-        # Places, or None where there is nothing to decode; END, or an error, at the end.
+        # Tickets, or None where there is nothing to decode; END, or an error, at the end.
         self.order = SimpleQueue[int | None | BaseException]()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -151,10 +151,10 @@ def decode_each(
         reader = Reader(sources, prepare, waiting, AHEAD * threads * room.places)
         ending.callback(reader.leave)
         workers = ending.enter_context(Workers(decoder, room, special, waiting, threads))
-        while (place := take(reader.order)) != END:
-            if isinstance(place, BaseException):
-                raise place
-            while place is not None and place not in results:
+        while (ticket := take(reader.order)) != END:
+            if isinstance(ticket, BaseException):
+                raise ticket
+            while ticket is not None and ticket not in results:
                 results |= workers.answer()
-            yield [] if place is None else raise_if_failed(results.pop(place))
+            yield [] if ticket is None else raise_if_failed(results.pop(ticket))
             reader.ahead.release()

@@ -11,7 +11,7 @@ from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Step, steps_of
 from pellucid.show.panels import Bars
-from pellucid.translate.request import forbidden_ids
+from pellucid.translate.call import forbidden_ids
 
 HEADER = ("", "expected", "reads", "says", "p", "loss", "own", "says", "p", "loss")
 

@@ -1,4 +1,5 @@
 """Save a model as a folder, and the state of a training run as another folder. See docs/model-folder.md.
+manifest.py has the hashes of their files.
 
 A better model is written completely to `.new/`, beside the old model, before it replaces the old one.
 """

@@ -6,7 +6,7 @@ from typing import Any
 from pellucid.config.schema import ModelConfig, TranslationConfig
 from pellucid.folder.load import Loaded
 from pellucid.interop.foreign import CONFIG, GENERATION, Foreign
-from pellucid.translate.request import forbidden_ids
+from pellucid.translate.call import forbidden_ids
 
 # Settings of `generate` that are taken over.
 SEARCH: dict[str, Any] = {"num_beams": int, "max_length": int, "max_new_tokens": int}

@@ -25,7 +25,7 @@ from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids
 from pellucid.seeing.records import check_found
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import watching
-from pellucid.translate.request import forbidden_ids
+from pellucid.translate.call import forbidden_ids
 
 ENCODER, DECODER, TOKENS = "encoder.onnx", "decoder.onnx", "tokens.json"
 IN_ONE_FILE = 2**30  # bytes of weights: a graph file holds 2 GB, so those of a larger model lie beside it

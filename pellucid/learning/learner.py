@@ -1,5 +1,5 @@
-"""The learner: a float32 model, its AdamW optimizer and, for bf16, a copy of the model that computes in
-bf16."""
+"""The learner: a float32 model, its AdamW optimizer and learning rate and, for bf16, a copy of the model that
+computes in bf16."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""The loss: label-smoothed cross-entropy, computed together with the projection to the vocabulary."""
+"""The loss: cross-entropy with label smoothing, computed together with the projection to the vocabulary."""
 
 from dataclasses import dataclass
 from typing import Any

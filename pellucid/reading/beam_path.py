@@ -91,7 +91,7 @@ def follow_search(translator: TextTranslator, reading: Reading) -> BeamPath:
     them. Raise an error if the search now finds another translation than before."""
     vocabulary, target = reading.vocabulary, reading.target_ids
     sentence = read_source(reading.translation.source, reading.to, vocabulary, TOKENS)
-    call = translator.request([sentence], {"n_best": translator.config.translation.beam})
+    call = translator.call([sentence], {"n_best": translator.config.translation.beam})
     (request,), beam = call.requests, call.requests[0].options.beam
     steps, endings = list[BeamStep](), list[Found]()
     with open_session(translator.decoder(call), [request], call.special) as session:

@@ -23,7 +23,7 @@ def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
     count, so_far = 2 * beam, hypotheses.totals.reshape(-1, 1)
     ids, log_p = likely.candidates(so_far[:, 0], count)
     sums = log_p + so_far
-    if len(sums) > 1:  # a place may hold no hypothesis, whatever the model says there
+    if len(sums) > 1:  # an empty slot stays empty, whatever the model says there
         sums[so_far[:, 0] == NONE] = NONE
     sentences, each = hypotheses.totals.shape[0], ids.shape[1]
     ids, log_p, sums = (array.reshape(sentences, -1) for array in (ids, log_p, sums))
@@ -32,6 +32,6 @@ def best(likely: NextTokens, hypotheses: Hypotheses, beam: int) -> Candidates:
         ids, log_p = (np.pad(each, missing) for each in (ids, log_p))
         sums = np.pad(sums, missing, constant_values=NONE)
     order = (-sums).argsort(axis=1, kind="stable")[:, :count]
-    places = order + np.arange(0, sums.size, sums.shape[1])[:, None]
+    chosen = order + np.arange(0, sums.size, sums.shape[1])[:, None]
     parents = np.minimum(order // each, hypotheses.totals.shape[1] - 1)
-    return Candidates(parents, ids.take(places), sums.take(places), log_p.take(places))
+    return Candidates(parents, ids.take(chosen), sums.take(chosen), log_p.take(chosen))

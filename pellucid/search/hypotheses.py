@@ -32,7 +32,7 @@ class Hypotheses(NamedTuple):
     """The open hypotheses of each sentence, best first. If a sentence has fewer than W, its other slots are
     empty: their sum of log-probabilities is -inf."""
 
-    places: Array  # S, the sentence's place in the caller's list
+    tickets: Array  # S, by which the result of the sentence is known
     limits: Array  # S, the most tokens of a hypothesis, the end token included
     given: Array  # S, the tokens of the prefix
     finished: Array  # S, the hypotheses that ended so far
@@ -40,15 +40,15 @@ class Hypotheses(NamedTuple):
     totals: Array  # S W, the sum of the log-probabilities
     tokens: Array  # S W L+1, the start token before the others; before that anything
     log_probabilities: Array  # S W L, without the start token's
-    rows: Array  # S W, the hypothesis of the step before that each one continues, counted through the batch
+    rows: Array  # S W, the row in its lane, at the step before, that each one continues
 
     @classmethod
     def at_start(
-        cls, places: Sequence[int], limits: Sequence[int], given: Sequence[int], start_id: int, width: int
+        cls, tickets: Sequence[int], limits: Sequence[int], given: Sequence[int], start_id: int, width: int
     ) -> "Hypotheses":
         """Return one hypothesis for each sentence, the start token alone; its other slots are empty."""
-        count, zeros = len(places), np.zeros(len(places), int)
-        of_sentences = [np.array(each, int) for each in (places, limits, given, zeros, zeros)]
+        count, zeros = len(tickets), np.zeros(len(tickets), int)
+        of_sentences = [np.array(each, int) for each in (tickets, limits, given, zeros, zeros)]
         totals = np.full((count, width), np.float32(-math.inf))
         totals[:, 0] = 0
         nothing, rows = np.zeros((count, width, 0), np.float32), np.arange(count * width)
@@ -57,7 +57,7 @@ class Hypotheses(NamedTuple):
 
     def joined_by(self, others: "Hypotheses") -> "Hypotheses":
         """Return these hypotheses, followed by those of other sentences, which have just begun."""
-        if not len(self.places):
+        if not len(self.tickets):
             return others
         shape = (*others.totals.shape, self.log_probabilities.shape[2])
         tokens = np.repeat(others.tokens, shape[2] + 1, 2)  # the start token, again and again
@@ -118,15 +118,15 @@ def collect(
 ) -> None:
     """Add the hypotheses where the mask `which`, S x W, is True to those of their sentences, `collected`."""
     sentences, columns = which.nonzero()
-    of_sentences = [each[sentences] for each in (hypotheses.places, hypotheses.lengths)]
+    of_sentences = [each[sentences] for each in (hypotheses.tickets, hypotheses.lengths)]
     of_each = [
         each[sentences, columns]
         for each in (hypotheses.totals, hypotheses.tokens, hypotheses.log_probabilities)
     ]
     arrays = (each.tolist() for each in (*of_sentences, *of_each))
-    for place, length, total, token_ids, log_p in zip(*arrays, strict=True):
+    for ticket, length, total, token_ids, log_p in zip(*arrays, strict=True):
         score = penalise(total, length, length_penalty)
-        collected[place].append(Found(token_ids[-length:], log_p[-length:], score, finished))
+        collected[ticket].append(Found(token_ids[-length:], log_p[-length:], score, finished))
 
 
 def penalise(log_probability: float, length: int, length_penalty: float) -> float:
@@ -135,6 +135,6 @@ def penalise(log_probability: float, length: int, length_penalty: float) -> floa
     return log_probability / length**length_penalty
 
 
-def pick(array: Array, places_SW: Array) -> Array:
-    """Return, for each sentence, its entries at these indices: result[s, w] = array[s, places_SW[s, w]]."""
-    return array[np.arange(len(array))[:, None], places_SW]
+def pick(array: Array, indices_SW: Array) -> Array:
+    """Return, for each sentence, its entries at these indices: result[s, w] = array[s, indices_SW[s, w]]."""
+    return array[np.arange(len(array))[:, None], indices_SW]

@@ -27,7 +27,7 @@ class Lane:
 
     def __init__(self, options: Options, special: SpecialIds) -> None:
         self.options, self.width, self._special = options, options.width, special
-        self.requests: dict[int, Request] = {}  # by place
+        self.requests: dict[int, Request] = {}  # by ticket
         self.hypotheses = Hypotheses.at_start([], [], [], special.start, self.width)
         self.considered = self.hypotheses  # in the last step, with those that were dropped
         self.numbers = np.zeros(0, int)  # of its sentences, in the order of the decoding
@@ -40,7 +40,7 @@ class Lane:
             self._choose = functools.partial(draw, options=options, chance=chance)
 
     def join(self, joined: dict[int, Request], numbers: Sequence[int]) -> None:
-        """Begin these sentences, given by their places, with these numbers in the decoding."""
+        """Begin these sentences, given by their tickets, with these numbers in the decoding."""
         each = joined.values()
         limits, given = [one.max_length for one in each], [len(one.prefix) for one in each]
         begun = Hypotheses.at_start([*joined], limits, given, self._special.start, self.width)
@@ -49,11 +49,11 @@ class Lane:
         self.numbers = np.append(self.numbers, numbers)
         self.hypotheses = self.hypotheses.joined_by(begun)
 
-    def drop(self, place: int) -> Array:
+    def drop(self, ticket: int) -> Array:
         """Forget a sentence, between two steps. Return the rows of the others."""
-        left = (self.hypotheses.places != place).nonzero()[0]
-        self.requests.pop(place, None)
-        self._finished.pop(place, None)
+        left = (self.hypotheses.tickets != ticket).nonzero()[0]
+        self.requests.pop(ticket, None)
+        self._finished.pop(ticket, None)
         self._go_on(left)
         return self.rows.reshape(-1, self.width)[left].ravel()
 
@@ -75,14 +75,14 @@ class Lane:
         if not (lengths < hypotheses.given).any() and not (forced_end and last.any()):
             return None
         required = []
-        for place, length in zip(hypotheses.places.tolist(), lengths.tolist(), strict=True):
-            request = self.requests[place]
+        for ticket, length in zip(hypotheses.tickets.tolist(), lengths.tolist(), strict=True):
+            request = self.requests[ticket]
             free = self._special.end if forced_end and length + 1 == request.max_length else FREE
             required.append(request.prefix[length] if length < len(request.prefix) else free)
         return np.repeat(required, self.width)
 
     def step(self, likely: NextTokens, required: Array | None) -> dict[int, Result]:
-        """Continue the hypotheses by one token. Return the results of the sentences that end, by place."""
+        """Continue the hypotheses by one token. Return the results of the sentences that end, by ticket."""
         likely = likely if self.options.candidates else likely.all
         wrong = _not_numbers(likely, self.hypotheses)
         candidates = self.considered = self._continue(likely, required)
@@ -105,7 +105,7 @@ class Lane:
         """Return a mask of the sentences whose deadline has passed."""
         if not self._timed:
             return False
-        deadlines = [self.requests[place].deadline for place in self.hypotheses.places.tolist()]
+        deadlines = [self.requests[ticket].deadline for ticket in self.hypotheses.tickets.tolist()]
         return np.array(deadlines) <= time.monotonic()
 
     def _close(self, done: Array, wrong: Array | bool) -> dict[int, Result]:
@@ -114,9 +114,10 @@ class Lane:
         too_few = (done & (hypotheses.finished < self.width))[:, None] & ~hypotheses.empty
         collect(hypotheses, too_few, self.options.length_penalty, self._finished, finished=False)
         failed = np.broadcast_to(wrong, done.shape)[done].tolist()
-        gone = [each[done].tolist() for each in (hypotheses.places, hypotheses.lengths)]
+        gone = [each[done].tolist() for each in (hypotheses.tickets, hypotheses.lengths)]
         results = {
-            place: self._result(place, length, bad) for place, length, bad in zip(*gone, failed, strict=True)
+            ticket: self._result(ticket, length, bad)
+            for ticket, length, bad in zip(*gone, failed, strict=True)
         }
         self._go_on((~done).nonzero()[0])
         return results
@@ -124,9 +125,9 @@ class Lane:
     def _go_on(self, left: Array) -> None:
         self.hypotheses, self.numbers = self.hypotheses.of(left), self.numbers[left]
 
-    def _result(self, place: int, length: int, wrong: bool) -> Result:
+    def _result(self, ticket: int, length: int, wrong: bool) -> Result:
         """Return finished hypotheses by score, then unfinished ones by score, or an error. Forget them."""
-        request, hypotheses = self.requests.pop(place), self._finished.pop(place, [])
+        request, hypotheses = self.requests.pop(ticket), self._finished.pop(ticket, [])
         if wrong:
             reason = (
                 "the next token's probabilities are not numbers, because logits are NaN or infinite. "
@@ -148,14 +149,14 @@ class Lane:
         if options.early_stopping or self.width == 1:  # one hypothesis is greedy
             return enough
         for sentence in enough.nonzero()[0]:
-            scores = sorted(each.score for each in self._finished[int(hypotheses.places[sentence])])
+            scores = sorted(each.score for each in self._finished[int(hypotheses.tickets[sentence])])
             total, length = hypotheses.totals[sentence, 0], int(hypotheses.lengths[sentence])
             enough[sentence] = penalise(total, length, options.length_penalty) <= scores[-self.width]
         return enough
 
     def _continue(self, likely: NextTokens, required: Array | None) -> Hypotheses:
         """Return the continued hypotheses, chosen from the likeliest tokens if these decide, or from all."""
-        left_out = likely.left_out()
+        left_out = likely.left_out()  # before the rules exclude some of the likeliest
         self._keep_to_rules(likely, required)
         chosen = self._choose(likely, self.hypotheses)
         if not _is_decided(left_out, chosen, self.hypotheses, required):
@@ -186,7 +187,7 @@ class Lane:
         """Return, for each row, whether its next token is not the model's choice, so that it does not count:
         the language that its targets begin with, or the end token at the limit."""
         hypotheses = self.hypotheses
-        tags = np.array([self.requests[place].tags for place in hypotheses.places])
+        tags = np.array([self.requests[ticket].tags for ticket in hypotheses.tickets])
         at_limit = self.options.forced_end & (hypotheses.lengths + 1 == hypotheses.limits)
         return np.repeat((hypotheses.lengths < tags) | at_limit, self.width)
 
@@ -204,8 +205,8 @@ def _is_decided(
     """Return whether the likeliest tokens were enough: no other token could have been chosen, or have the
     same sum as a chosen one.
 
-    left_out_R: what no log-probability of another token of the row is above. In a row with a required token,
-    the other tokens do not matter.
+    left_out_R: an upper bound of the log-probabilities of the other tokens of each row. In a row with a
+    required token, the other tokens do not matter.
     """
     if required is not None:
         left_out_R = np.where(required == FREE, left_out_R, -math.inf)

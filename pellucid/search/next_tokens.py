@@ -47,7 +47,7 @@ class AllTokens:
         return self.log_p.amax(-1).cpu().numpy()
 
     def left_out(self) -> Array:
-        """Return a number for each row that no log-probability left out is above: -inf, none is left out."""
+        """Return, for each row, an upper bound of the log-probabilities left out: -inf, none is left out."""
         return np.full(len(self.log_p), NONE)
 
     def forbid(self, tokens: Sequence[int]) -> None:
@@ -80,7 +80,8 @@ class LikeliestTokens:
 
     ids: their ids, rows x C, ascending.
     asked: for each row, the log-probability of the token that must come next, if there is one.
-    others: a function that returns those of all tokens, for when the likeliest are not enough.
+    others: a function that computes the step again, and returns those of all tokens: if the likeliest are not
+        enough.
     """
 
     log_p: Array

@@ -85,7 +85,7 @@ class Options(TranslationConfig):
 
 @functools.lru_cache
 def rules_of(options: Options) -> Options:
-    """Return the options without those that do not change how a sentence is searched beside others."""
+    """Return only the rules of the search, by which lanes are compared: equal rules share a lane."""
     n_best = options.n_best if options.sample else 1
     return replace(options, n_best=n_best, max_length=None, seed=0, batch_tokens=None, memory=1)
 

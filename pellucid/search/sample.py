@@ -24,7 +24,7 @@ def draw(likely: NextTokens, hypotheses: Hypotheses, options: Options, chance: "
     for the fewest that together have at least the probability top_p.
     """
     log_p_RV, (sentences, width) = likely.all.log_p, hypotheses.totals.shape
-    uniform_SW = chance.next(hypotheses.places).to(log_p_RV.device)
+    uniform_SW = chance.next(hypotheses.tickets).to(log_p_RV.device)
     # At a sentence's start one hypothesis stands for all that will be drawn.
     parents = np.where((hypotheses.lengths > 0)[:, None], np.arange(uniform_SW.shape[1]), 0)
     rows = torch.from_numpy(parents + np.arange(0, sentences * width, width)[:, None]).to(log_p_RV.device)
@@ -75,15 +75,15 @@ class Chance:
         self._requests, self._draws = requests, options.n_best
         self._generators: dict[int, torch.Generator] = {}  # of the sentences that are being decoded
 
-    def next(self, places_S: Array) -> Tensor:
+    def next(self, tickets_S: Array) -> Tensor:
         """Return new random numbers for these sentences, S x W."""
         self._generators = {
-            place: self._generators.get(place) or self._generator(place) for place in places_S.tolist()
+            ticket: self._generators.get(ticket) or self._generator(ticket) for ticket in tickets_S.tolist()
         }
         each = self._generators.values()
         return torch.stack([torch.rand(self._draws, generator=one, dtype=torch.float64) for one in each])
 
-    def _generator(self, place: int) -> torch.Generator:
-        request = self._requests[place]
+    def _generator(self, ticket: int) -> torch.Generator:
+        request = self._requests[ticket]
         key = repr((request.options.seed, *request.source)).encode()
         return torch.Generator().manual_seed(int.from_bytes(hashlib.blake2b(key, digest_size=7).digest()))

@@ -1,5 +1,5 @@
-"""A session: sentences come, are decoded together by rules of their own, and leave. This room knows nothing
-about Transformers: what computes a step is a `Decoding`."""
+"""A session: sentences come, are decoded together by rules of their own, and leave. This package knows
+nothing about Transformers: what computes a step is a `Decoding`."""
 
 import itertools
 import threading
@@ -20,7 +20,7 @@ from pellucid.search.request import Request, SpecialIds
 TOO_LARGE = (
     "it needs more memory than translating may take. Set a larger memory, or a smaller max_length or beam."
 )
-TOGETHER = 8  # newcomers wait until one in so many places is free, if all places are wanted
+JOIN_AT = 1 / 8  # of the places: newcomers wait until so many are free, or as many as there are newcomers
 
 
 class Decoding(Protocol):
@@ -50,7 +50,8 @@ class Decoding(Protocol):
 
 
 class SearchStep(NamedTuple):
-    """What a step did: the sentences that are finished now, by place, and the lanes of the others."""
+    """What a step did: the results of the sentences that ended, by ticket, and the lanes, also those that are
+    empty now."""
 
     ended: dict[int, Result]
     open: Sequence[Lane]
@@ -69,12 +70,12 @@ class Waiting:
         return len(self._requests)
 
     def add(self, request: Request) -> int:
-        """Append a sentence. Return its place: a number that no other has."""
+        """Append a sentence. Return its ticket: a number that no other has."""
         with self._changed:
-            place = next(self._numbers)
-            self._requests[place] = request
+            ticket = next(self._numbers)
+            self._requests[ticket] = request
             self._changed.notify()
-        return place
+        return ticket
 
     def close(self) -> None:
         """Say that no sentence will be added any more."""
@@ -88,17 +89,17 @@ class Waiting:
             self._changed.wait_for(lambda: self._requests or self.is_closed)
             return bool(self._requests)
 
-    def cancel(self, place: int) -> bool:
+    def cancel(self, ticket: int) -> bool:
         """Take a sentence from the list. Return whether it was there."""
         with self._changed:
-            return self._requests.pop(place, None) is not None
+            return self._requests.pop(ticket, None) is not None
 
     def take(self, count: int) -> dict[int, Request]:
-        """Take the first `count` sentences from the list, by place."""
+        """Take the first `count` sentences from the list, by ticket."""
         with self._changed:
             taken = dict(itertools.islice(self._requests.items(), count))
-            for place in taken:
-                del self._requests[place]
+            for ticket in taken:
+                del self._requests[ticket]
         return taken
 
     def give_back(self, requests: dict[int, Request]) -> None:
@@ -136,15 +137,15 @@ class Session(AbstractContextManager["Session"]):
         return not self._lanes and not len(self._waiting)
 
     def add(self, request: Request) -> int:
-        """Let a sentence wait for the next step. Return its place, by which its result will be known."""
+        """Let a sentence wait for the next step. Return its ticket, by which its result will be known."""
         if self._is_closed:
             raise UsageError("the session is closed and takes no more sentences. Open another.")
         return self._waiting.add(request)
 
-    def cancel(self, place: int) -> None:
+    def cancel(self, ticket: int) -> None:
         """Forget a sentence, open or not; it gets no result. Nothing happens if it has ended."""
-        if not self._waiting.cancel(place) and any(place in lane.requests for lane in self._lanes):
-            self._select([lane.drop(place) for lane in self._lanes], True)
+        if not self._waiting.cancel(ticket) and any(ticket in lane.requests for lane in self._lanes):
+            self._select([lane.drop(ticket) for lane in self._lanes], True)
 
     def step(self) -> SearchStep:
         """Begin sentences that wait, as far as there is room, and continue each open one by one token."""
@@ -166,24 +167,24 @@ class Session(AbstractContextManager["Session"]):
         room is large enough for."""
         places, wanted = self._decoding.places, len(self._waiting)
         free = places - len(self)
-        if not free or (self._lanes and free < min(wanted, places / TOGETHER)):
+        if not free or (self._lanes and free < min(wanted, places * JOIN_AT)):
             return {}
         taken = self._waiting.take(free)
         joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))
-        self._waiting.give_back({place: taken[place] for place in taken if place not in joined})
+        self._waiting.give_back({ticket: taken[ticket] for ticket in taken if ticket not in joined})
         if not joined:
             if not taken or self._lanes:
                 return {}
-            (place, request), *_ = taken.items()
-            self._waiting.cancel(place)
-            return {place: SentenceError(request.number, 0, TOO_LARGE)}
+            (ticket, request), *_ = taken.items()
+            self._waiting.cancel(ticket)
+            return {ticket: SentenceError(request.number, 0, TOO_LARGE)}
         numbers = dict(zip(joined, itertools.count(len(self)), strict=False))
         by_options = defaultdict[int, dict[int, Request]](dict)  # by identity: to compare takes longer
-        for place, request in joined.items():
-            by_options[id(request.options)][place] = request
+        for ticket, request in joined.items():
+            by_options[id(request.options)][ticket] = request
         for some in by_options.values():
             lane = self._lane(next(iter(some.values())).options)
-            lane.join(some, [numbers[place] for place in some])
+            lane.join(some, [numbers[ticket] for ticket in some])
         self._lay_out()
         return {}
 
@@ -203,7 +204,7 @@ class Session(AbstractContextManager["Session"]):
             kept = np.sort(np.concatenate([lane.numbers for lane in self._lanes]))
             for lane in self._lanes:
                 lane.numbers = np.searchsorted(kept, lane.numbers)
-            rows = [each for each in rows if len(each)] or [kept]  # if nothing is left, kept is empty
+            rows = [each for each in rows if len(each)] or [kept]  # no lane is left: no row is
             self._lanes = [lane for lane in self._lanes if lane.requests]
             self._lay_out()
         self._decoding.select(self._spread(rows), kept)

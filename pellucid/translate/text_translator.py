@@ -16,8 +16,8 @@ from pellucid.search.lane import raise_if_failed
 from pellucid.search.options import TranslationOptions
 from pellucid.search.request import Request
 from pellucid.text.vocabulary import Vocabulary
+from pellucid.translate.call import Call, is_one, make_call
 from pellucid.translate.likelihood import Score, score_texts
-from pellucid.translate.request import Call, is_one, make_call
 from pellucid.translate.sentences import (
     TOKENS,
     Sentence,
@@ -138,7 +138,7 @@ class TextTranslator:
         lengths = (self._longest, *USUAL * MANY)
         typical = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
         # Without the prefix, which may be too long for them though it is not for the sources.
-        call = self.request(typical, {**options, "prefix": None})
+        call = self.call(typical, {**options, "prefix": None})
         return self._translate_each(sources, to, options, call)
 
     def _translate_each(
@@ -148,7 +148,7 @@ class TextTranslator:
 
         def prepare(text: str) -> Request | None:
             number = next(numbers)
-            calls.append(self.request(self._read_sources([text], to, number), options, number))
+            calls.append(self.call(self._read_sources([text], to, number), options, number))
             return next(iter(calls[-1].requests), None)
 
         decoder = self.decoder(typical)
@@ -177,7 +177,7 @@ class TextTranslator:
             )
         sentences = self._read_sources([source], to)
         warn_of_truncation(sentences, self._longest)
-        return self._stream(sentences[0], self.request(sentences, {**options, "beam": 1}))
+        return self._stream(sentences[0], self.call(sentences, {**options, "beam": 1}))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
         """Return how probable each target is as the translation of its source: the log-probability of each
@@ -198,7 +198,7 @@ class TextTranslator:
         warn_of_truncation(cut, self._longest)
         return score_texts(self._models, pairs, self.vocabulary)
 
-    def request(self, sentences: Sequence[Sentence], options: TranslationOptions, first: int = 0) -> Call:
+    def call(self, sentences: Sequence[Sentence], options: TranslationOptions, first: int = 0) -> Call:
         """Return the input of the search: sentences, a request for each that is not empty, and rules. first:
         the index of the first sentence."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation, first)
@@ -214,7 +214,7 @@ class TextTranslator:
 
     def _translate(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translation]:
         warn_of_truncation(sentences, self._longest, stacklevel=4)
-        call = self.request(sentences, options)
+        call = self.call(sentences, options)
         results = decode(self.decoder(call), call.requests, call.special) if call.requests else []
         return translations_of(call, results, self.vocabulary)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pellucid.search.hypotheses import Found
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.request import Call
+from pellucid.translate.call import Call
 
 # Where sentences end, in many scripts. Of a source, what may be an abbreviation or an ordinal does not count,
 # such as "z. B." or "am 3. Mai".

@@ -44,13 +44,13 @@ def test_few_functions_lie_between_a_command_and_the_first_matrix_product(
         seen.append(own_frames(sys._getframe(1)))
         return linear(*arguments)
 
-    read = native.Session.read
+    encode = native.State.encode
 
-    def read_by_the_engine(*arguments: Any) -> Any:  # its products are inside the kernels
-        seen.append(["native.read", *own_frames(sys._getframe(1))])
-        return read(*arguments)
+    def encode_by_the_engine(*arguments: Any) -> Any:  # its products are inside the kernels
+        seen.append(["native.encode", *own_frames(sys._getframe(1))])
+        return encode(*arguments)
 
     monkeypatch.setattr(F, "linear", watched)
-    monkeypatch.setattr(native.Session, "read", read_by_the_engine)
+    monkeypatch.setattr(native.State, "encode", encode_by_the_engine)
     assert pellucid(*argv[command], stdin=b"How are you\n").code == 0
     assert len(seen[0]) <= most, seen[0]

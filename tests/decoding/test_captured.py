@@ -6,7 +6,7 @@ import pytest
 import torch
 from random_translator import OPTIONS, assert_same, sentences, translator
 
-from pellucid.decoding.captured import CapturedEngine, Session, rounded
+from pellucid.decoding.captured import CapturedEngine, State, rounded
 from pellucid.decoding.library import CHOICE
 from pellucid.decoding.room import Room
 from pellucid.decoding.serving import Serving
@@ -65,8 +65,8 @@ def test_a_model_that_is_broken_spoils_no_later_call(monkeypatch: pytest.MonkeyP
 
 
 def test_few_shapes_serve_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, make = [], Session.__init__
-    monkeypatch.setattr(Session, "__init__", lambda *about: made.append(about) or make(*about))
+    made, make = [], State.__init__
+    monkeypatch.setattr(State, "__init__", lambda *about: made.append(about) or make(*about))
     ours = translator(seed=1, end=1.0)
     on_captured_steps(ours, monkeypatch)
     for count in (1, 5, 6, 7, 8, 1):

@@ -39,7 +39,7 @@ def take_apart(self, shape, dtype):  # arrays of a block of their own, whose end
     start = -block.ctypes.data % 64
     return block[start : start + size].view(dtype).reshape(shape)
 
-native.Session._take = take_apart
+native.State._take = take_apart
 for seed, (width, heads, hidden, size, norm) in enumerate(
     [(6, 1, 5, 9, "last"), (72, 3, 100, 70, "first"), (130, 5, 64, 1030, "last")]
 ):
@@ -49,11 +49,11 @@ for seed, (width, heads, hidden, size, norm) in enumerate(
     model, sources = random_model(config, seed), random_sources(config, numbers)
     room = replace(room_for(sources, 3, 5, 6), threads=2)
     given = steps(config, sources, room, numbers)
-    found = run(native.Session(native.Weights(model, "int8", kernels), room), sources, given)
-    expected = run(reference.Session(reference.Weights(model), room), sources, given)
+    found = run(native.State(native.Weights(model, "int8", kernels), room), sources, given)
+    expected = run(reference.State(reference.Weights(model), room), sources, given)
     assert all(np.array_equal(a[name], b[name]) for a, b in zip(found, expected, strict=True) for name in a)
     for precision in ("fp32", "bf16"):
-        run(native.Session(native.Weights(model, precision, kernels), room), sources, given)
+        run(native.State(native.Weights(model, precision, kernels), room), sources, given)
 print("clean")
 """
 

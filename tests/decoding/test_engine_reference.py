@@ -54,11 +54,11 @@ def check_equal(
     room = room_for(sources, width, count, min(2 * width + 2, config.target_size))
     room = replace(room, threads=1 + seed % 2)
     given_steps = steps(config, sources, room, numbers)
-    expected = run(reference.Session(reference.Weights(model), room), sources, given_steps)
+    expected = run(reference.State(reference.Weights(model), room), sources, given_steps)
     for kernels in kinds():
         weights = native.Weights(model, "int8", kernels)
         before(weights, room)
-        session = native.Session(weights, room)
+        session = native.State(weights, room)
         found = run(session, sources, given_steps)
         session.close()
         for step, (ours, right) in enumerate(zip(found, expected, strict=True)):
@@ -108,8 +108,8 @@ def test_the_engine_computes_the_model(
     begins, cells = starts(sources, room).T
     cells = cells[:, None] + np.arange(6, dtype=np.int32)
     for kernels in kinds():
-        session = native.Session(native.Weights(model, precision, kernels), room)
-        session.read(rows.tolist(), begins, sources)
+        session = native.State(native.Weights(model, precision, kernels), room)
+        session.encode(rows.tolist(), begins, sources)
         for step in range(6):
             token, position = tokens[:, step].astype(np.int32), np.full_like(rows, step)
             logits = step_of(session, Rows(token, position, rows, cells[:, step], cells, rows), 0).logits
@@ -123,20 +123,20 @@ def test_nothing_beyond_the_buffers_is_read_or_written(monkeypatch: pytest.Monke
     """All memory begins as NaN, with walls of NaN around: the results are the same, and the walls stand."""
     walls: list[NDArray[Any]] = []
 
-    def guarded(self: native.Session, shape: int | tuple[int, ...], dtype: type) -> NDArray[Any]:
+    def guarded(self: native.State, shape: int | tuple[int, ...], dtype: type) -> NDArray[Any]:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         block = np.full(size + 64 + 2 * 4096, 0xFF, np.uint8)
         start = 4096 + -block.ctypes.data % 64
         walls.extend((block[:start], block[start + size :]))
         return block[start : start + size].view(dtype).reshape(shape)
 
-    monkeypatch.setattr(native.Session, "_take", guarded)
+    monkeypatch.setattr(native.State, "_take", guarded)
     for seed, (vocabulary, *shape) in enumerate([(9, 6, 1, 5), (70, 72, 3, 100), (1030, 130, 5, 64)]):
         check_equal(ModelConfig(vocabulary, *shape, encoder_layers=2, decoder_layers=2), seed)
     # More hypotheses than tokens that were read: the logits of a step need more room than all before it.
     config, room = ModelConfig(2100, width=16, heads=2, hidden=8), room_for([[4]], 6, 2, 4)
     weights = native.Weights(random_model(config, 1), "int8", kinds()[0])
-    run(native.Session(weights, room), [[4]], steps(config, [[4]], room, np.random.default_rng(1)))
+    run(native.State(weights, room), [[4]], steps(config, [[4]], room, np.random.default_rng(1)))
     assert walls and all((wall == 0xFF).all() for wall in walls)
 
 
@@ -144,7 +144,7 @@ def test_memory_that_an_earlier_session_left_changes_nothing() -> None:
     given_back = []
 
     def fill(weights: native.Weights, room: Room) -> None:
-        native.Session(weights, room).close()  # comes and goes
+        native.State(weights, room).close()  # comes and goes
         (left,) = weights._spare
         left._bytes[:] = 0xFF
         left._used = len(left._bytes)
@@ -162,15 +162,15 @@ def test_numbers_that_are_not_finite_stay_visible() -> None:
         with torch.no_grad():
             model.embedding.weight[5, 3] = bad  # type: ignore[union-attr]
         room = room_for([[4, 6]], 1, 2, 4)
-        sessions: list[Any] = [native.Session(native.Weights(model, "int8", each), room) for each in kinds()]
-        for session in [*sessions, reference.Session(reference.Weights(model), room)]:
+        sessions: list[Any] = [native.State(native.Weights(model, "int8", each), room) for each in kinds()]
+        for session in [*sessions, reference.State(reference.Weights(model), room)]:
             found = first_step(session, 5, 4)
             assert not np.isfinite(found.greatest + np.log(found.total)).any()
 
 
 def first_step(session: Any, token: int, candidates: int) -> StepOutput:
     one, ancestors = np.zeros(1, np.int32), np.zeros((1, 2), np.int32)
-    session.read([0], one, [[4, 6]])
+    session.encode([0], one, [[4, 6]])
     return step_of(session, Rows(one + token, one, one, one + 2, ancestors, one), candidates)
 
 
@@ -183,7 +183,7 @@ def test_ties_go_to_the_lower_ids() -> None:
         model.embedding.weight[1001] = 0.5  # type: ignore[union-attr]  # the logit of one is higher
     room = replace(room_for([[4, 6]], 1, 2, 6), forbidden=[0, 1, 2, 3, 5])
     for kernels in kinds():
-        found = first_step(native.Session(native.Weights(model, "int8", kernels), room), 0, 6)
+        found = first_step(native.State(native.Weights(model, "int8", kernels), room), 0, 6)
         assert found.id[0, :-1].tolist() == [4, 6, 7, 8, 9] and found.id[0, -1] in (1000, 1001)
         assert len(set(found.value[0, :-1].tolist())) == 1
 
@@ -197,20 +197,20 @@ def test_activations_far_below_0_and_near_it(activation: str) -> None:
         inner.weight.mul_(1e-6)
         inner.bias.zero_()[::2] = -100.0
     room = room_for([[4, 6]], 1, 2, 4)
-    right = first_step(reference.Session(reference.Weights(model), room), 5, 4)
+    right = first_step(reference.State(reference.Weights(model), room), 5, 4)
     for kernels in kinds():
-        found = first_step(native.Session(native.Weights(model, "int8", kernels), room), 5, 4)
+        found = first_step(native.State(native.Weights(model, "int8", kernels), room), 5, 4)
         assert np.array_equal(found.value, right.value) and found.total[0] == right.total[0]
 
 
 @pytest.mark.parametrize("precision", ["int8", "fp32", "bf16"])
 def test_the_memory_of_a_session_is_known_before(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is taken, byte for byte, beside the logits that search may ask for."""
-    taken, take = [], native.Session._take
-    monkeypatch.setattr(native.Session, "_take", lambda *about: taken.append(take(*about)) or taken[-1])
+    taken, take = [], native.State._take
+    monkeypatch.setattr(native.State, "_take", lambda *about: taken.append(take(*about)) or taken[-1])
     model = random_model(ModelConfig(vocabulary=70, width=24, heads=3, hidden=40), 1)
     room = room_for([[4] * 30, [5] * 7], 4, 9, 10)
-    session = native.Session(native.Weights(model, precision, kinds()[0]), room)
+    session = native.State(native.Weights(model, precision, kinds()[0]), room)
     held = sum(each.nbytes for each in [*taken, *session.rows])
     assert Engine(model, precision).room_bytes(room) == held + 4 * 8 * 128 * 4
 
@@ -228,7 +228,7 @@ def test_memory_is_kept_for_as_many_threads_as_there_are_if_it_is_not_large(
 ) -> None:
     model, room = random_model(ModelConfig(70, width=24, heads=3, hidden=40), 1), room_for([[4]], 1, 2, 4)
     weights = native.Weights(model, "int8", kinds()[0])
-    sessions = [native.Session(weights, room) for _ in range(3)]
+    sessions = [native.State(weights, room) for _ in range(3)]
     for session in sessions:
         session.close()
     assert len(weights._spare) == 2
@@ -238,5 +238,5 @@ def test_memory_is_kept_for_as_many_threads_as_there_are_if_it_is_not_large(
         lent = weights.lend(size)
         assert lent.size >= size and (lent is kept) == is_kept
     monkeypatch.setattr(native, "SPARE", 1)
-    native.Session(weights, room).close()
+    native.State(weights, room).close()
     assert not weights._spare

@@ -29,7 +29,7 @@ def in_precision(precision: str, seed: int = 0) -> Translator:
 
 
 def decoder(ours: Translator, memory: int = 4000) -> type:
-    return type(ours.decoder(ours.request(ours._read_sources(["the cat"], None), {"memory": memory})))
+    return type(ours.decoder(ours.call(ours._read_sources(["the cat"], None), {"memory": memory})))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

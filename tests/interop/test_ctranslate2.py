@@ -15,7 +15,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.interop import ctranslate2_export
 from pellucid.interop.exporting import export
 from pellucid.model import Transformer, sinusoids
-from pellucid.translate.request import forbidden_ids
+from pellucid.translate.call import forbidden_ids
 from pellucid.translator import Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -72,7 +72,7 @@ const eachCell = (f) => (heads) => heads.map((matrix) => matrix.map(f));
 const layOut = (heads, rows, columns, f) =>
   Array.from({ length: heads }, (_, head) => new Matrix(rows, columns).map((_, row, column) => f(head, row, column)));
 
-/** Apply f cell by cell to two lists of heads, or to a list and a number. A single row, column or head is repeated. */
+/** Apply f to each cell of the heads `a` and to that of `b`: heads, of which single rows or columns repeat, or a number. */
 export const cellByCell = (f) => (a, b) => {
   if (typeof b === "number") return eachCell((value) => f(value, b))(a);
   const [{ rows, columns }, one] = [a[0], b[0]];

@@ -46,7 +46,8 @@ const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
   panelsOf(part).forEach((one, head) => {
     const other = panelOf(whole, head);
-    const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // the source's keys and values have all rows
+    // Parts with all rows, such as the source's keys and values, are compared row by row.
+    const above = one.rows === other.rows ? 0 : step + 1 - one.rows;
     const at = (row, column) => apart(one.at(row, column), other.at(above + row, column)); // NaN stays NaN
     for (const each of numbersOf({ ...one, at })) most = Math.max(most, Number.isNaN(each) ? Infinity : each);
   });

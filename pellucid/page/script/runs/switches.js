@@ -1,5 +1,6 @@
 // Switches edit a pass, as pellucid/seeing/edits.py does. The model passes each tensor that it computes to `see`, and
-// continues with the tensor that `see` returns. So a switch replaces one tensor, and all later ones follow from it.
+// continues with the tensor that `see` returns. So a switch replaces one tensor, and all later ones follow from it:
+// computed.js runs the model with it.
 
 import { Matrix } from "../base/matrix.js";
 import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";

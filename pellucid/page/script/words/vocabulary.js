@@ -93,7 +93,7 @@ const sourceLanguageOf = ({ languages }, to) => {
   return possible.size === 1 ? [...possible][0] : null;
 };
 
-/** Return the words of a text that a vocabulary of words does not have, each with the most similar known words. */
+/** If tokens are words, return the unknown words of a text, each with the most similar known words. */
 const unknownWords = (vocabulary, sideName, text, language, ids) => {
   const side = vocabulary[sideName];
   if (vocabulary.kind !== "word" || !ids.includes(side.unknownId)) return [];

@@ -1,4 +1,4 @@
-"""The input of the search: the sentences, each with a limit and a prefix, and the rules for all of them."""
+"""The input of the search: a request for each sentence, with its limit, its prefix and its rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
