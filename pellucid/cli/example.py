@@ -7,6 +7,7 @@ from importlib import import_module
 from pellucid.cli.lines import put
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import columns_of_terminal, lines
+from pellucid.show import worked_text as worked_text  # registers the views
 from pellucid.worked.examples import example, names, read_example
 
 

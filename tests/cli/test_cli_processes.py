@@ -57,6 +57,12 @@ def test_any_locale_has_utf8_text_arguments_and_paths(toy_model: Path, tmp_path:
     assert (code, err) == (0, f"written: {file}\n") and file.exists() and "cross_attention" in out
 
 
+def test_an_example_alone_knows_how_it_is_shown() -> None:
+    """What no translator is loaded for: the views are registered all the same."""
+    code, out, err = finish(start("example", "004-mask-4", "--stage", "weights"))
+    assert (code, err) == (0, "") and out.startswith("weights  ")
+
+
 def test_a_pipe_is_answered_as_it_speaks(toy_model: Path) -> None:
     with start("translate", toy_model) as process:
         for line in (b"a b c\n", b"d e\n"):
