@@ -29,7 +29,7 @@ SHAPE: dict[str, Any] = dict(
     decoder_ffn_dim=4096, encoder_attention_heads=16, decoder_attention_heads=16,
 )  # fmt: skip
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-MOST = [0.0]
+MOST = [0.0]  # how much memory this process has taken, in MB
 LONGEST = 20  # tokens of a translation: a model with random weights does not end
 
 
@@ -65,24 +65,29 @@ def lines() -> list[str]:
 
 
 def watch() -> None:
-    """Keep in MOST how much memory this process has taken, in MB, without mapped files: the system takes
-    theirs back when it needs it."""
+    """Keep MOST up to date, without mapped files: the system takes theirs back when it needs it."""
     while True:
-        MOST[0] = max(MOST[0], megabytes("self", "RssAnon"))
+        peak()
         time.sleep(0.01)
+
+
+def peak() -> float:
+    """Return the most memory that `watch` has seen, and what is taken now."""
+    MOST[0] = max(MOST[0], megabytes("self", "RssAnon"))
+    return MOST[0]
 
 
 def measure(folder: Path, precision: str) -> None:
     """Print rows: what was done, its seconds, the peak so far in MB, and the peak by the weights."""
     import pellucid
 
-    rows = [["(before: Python, PyTorch, Pellucid)", "", f"{MOST[0]:,.0f}", ""]]
+    rows = [["(before: Python, PyTorch, Pellucid)", "", f"{peak():,.0f}", ""]]
     texts, to = lines()[:10], LANGUAGES[1]
 
     def timed(what: str, work: Callable[[], Any]) -> Any:
         start = time.perf_counter()
         result = work()
-        rows.append([what, f"{time.perf_counter() - start:.1f}", f"{MOST[0]:,.0f}", ""])
+        rows.append([what, f"{time.perf_counter() - start:.1f}", f"{peak():,.0f}", ""])
         return result
 
     translator = timed("load", lambda: pellucid.load(folder, device="cpu", precision=precision))
@@ -103,7 +108,7 @@ def measure_import(folder: Path) -> None:
 
     start = time.perf_counter()
     conversion = import_model(folder, folder / "ours", check=False)
-    seconds, most = time.perf_counter() - start, MOST[0]
+    seconds, most = time.perf_counter() - start, peak()
     weights = (conversion.out / "weights.safetensors").stat().st_size / 1e6
     row = ["import, without the comparison", f"{seconds:.1f}", f"{most:,.0f}", f"{most / weights:.2f}"]
     print(json.dumps([[f"{folder.name}, fp32, {weights:,.0f} MB", *row]]))

@@ -98,13 +98,16 @@ class Foreign:
 
 def is_foreign(folder: Path) -> bool:
     """Return whether a folder holds a transformers model rather than a Pellucid one. Raise an error for a
-    CTranslate2 model."""
+    known model of another program."""
     if is_ctranslate2(folder):
         raise PellucidError(
             f"{folder}: this is a CTranslate2 model, which shows no tensors. It can only be compared: "
             f"pellucid inspect MODEL --against {folder}"
         )
-    return (folder / CONFIG).exists() and not is_sealed(folder)
+    is_theirs = (folder / CONFIG).exists()
+    if not is_theirs and not is_sealed(folder) and (what := find_stranger(folder)):
+        raise PellucidError(f"{folder}: this is no model that Pellucid reads. {what}")
+    return is_theirs and not is_sealed(folder)
 
 
 def is_ctranslate2(folder: Path) -> bool:

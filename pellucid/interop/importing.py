@@ -19,7 +19,6 @@ from pellucid.interop.families.bart import read_weights
 from pellucid.interop.foreign import CONFIG, GENERATION, TOKENIZER, Foreign, is_foreign, weight_files
 from pellucid.interop.generation import SEARCH, left_out, translation_config
 from pellucid.interop.parity import Parity, against_transformers
-from pellucid.interop.strangers import find_stranger
 from pellucid.interop.tensor_files import open_tensors
 
 LOG = logging.getLogger("pellucid")
@@ -47,7 +46,6 @@ def load_folder(
     always read in float32.
     """
     if not is_foreign(folder):
-        _refuse_stranger(folder)
         return load_model(folder, device)
     foreign = open_foreign(folder)
     loaded = read_foreign(foreign, dtype)
@@ -116,7 +114,13 @@ def import_model(
     check: compare both models (needs transformers); if they differ, raise an error and write nothing.
     """
     path, out = Path(path), Path(out)
-    _refuse_others(path)
+    if is_sealed(path):
+        raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
+    if not is_foreign(path):
+        raise PellucidError(
+            f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
+            "holds config.json, the weights and the vocabulary."
+        )
     refuse_used(out)
     foreign = open_foreign(path)
     foreign.source_language = source_language
@@ -127,24 +131,6 @@ def import_model(
     with making(out):
         save_model(out, loaded.model, loaded.vocabulary, loaded.config, loaded.manifest["provenance"])
     return Conversion(describe(foreign, loaded), out, parity)
-
-
-def _refuse_others(path: Path) -> None:
-    """Raise an error unless the folder holds a transformers model."""
-    if is_sealed(path):
-        raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
-    if not is_foreign(path):
-        _refuse_stranger(path)
-        raise PellucidError(
-            f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
-            "holds config.json, the weights and the vocabulary."
-        )
-
-
-def _refuse_stranger(path: Path) -> None:
-    """Raise an error for a known model of another program, unless the folder is a Pellucid model too."""
-    if not is_sealed(path) and (what := find_stranger(path)):
-        raise PellucidError(f"{path}: this is no model that Pellucid reads. {what}")
 
 
 def refuse_used(out: Path) -> None:

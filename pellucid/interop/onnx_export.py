@@ -40,8 +40,10 @@ def write_onnx(loaded: Loaded, folder: Path, see: Sequence[str] = ()) -> None:
 
     see: patterns of tensor names, as in a trace; the graphs return these tensors too.
     """
-    _check_globs(loaded.model, see)
-    shape = loaded.model.config
+    shape, end = loaded.model.config, torch.tensor([[loaded.model.config.end_id]])
+    with torch.no_grad(), trace(loaded.model) as shown:
+        loaded.model(end, None, end)
+    check_found("see", see, shown)
     mask = torch.ones(SENTENCES, SOURCE, dtype=torch.bool), {0: "sentences", 1: "source"}
     read = {"source": (mask[0].long(), mask[1]), "source_mask": mask}
     new = torch.ones(SENTENCES, NEW, dtype=torch.long), {0: "sentences", 1: "new"}
@@ -96,10 +98,7 @@ class Graph(nn.Module):
         super().__init__()
         self.model, self.compute, self.see = model, compute, see
 
-    def forward(self, *given: Tensor) -> tuple[Tensor, ...]:
-        return tuple(self.results(*given).values())
-
-    def results(self, *given: Tensor) -> dict[str, Tensor]:
+    def forward(self, *given: Tensor) -> dict[str, Tensor]:
         """Return all outputs by name, in order."""
         seen: dict[str, Tensor] = {}
 
@@ -171,21 +170,12 @@ def _write_graph(graph: Graph, given: Mapping[str, tuple[Tensor, Axes]], path: P
             dynamo=True,
             dynamic_shapes={"given": axes},
             input_names=[*given],
-            output_names=[*graph.results(*tensors)],
+            output_names=[*graph(*tensors)],
             verbose=False,
         )
     assert program is not None
     program.save(str(path), external_data=weights > IN_ONE_FILE)
     checker.check_model(str(path), full_check=True)
-
-
-@torch.no_grad()
-def _check_globs(model: Transformer, see: Sequence[str]) -> None:
-    """Raise an error for a glob that matches no tensor."""
-    ids = torch.tensor([[model.config.end_id]])
-    with trace(model) as shown:
-        model(ids, None, ids)
-    check_found("see", see, shown)
 
 
 def _tokens(loaded: Loaded) -> dict[str, Any]:

@@ -62,52 +62,23 @@ def spoiled(old: bytes, new: bytes) -> Callable[[Path], Any]:
     return write
 
 
-SAYS = "it was not loaded: "
+DAMAGED = "it was not loaded: it contains more than tensors or is damaged."
+TOO_LARGE = (
+    "it was not loaded: its record archive/data.pkl is compressed, or larger than 67,108,864 bytes, unlike "
+    "those of PyTorch. Save it again with torch.save."
+)
+NO_FILE = "this is not a regular file. Put the file itself there."
 HOSTILE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
-    "a link to a device": (
-        "vocab.json",
-        lambda path: path.symlink_to("/dev/zero"),
-        "this is not a regular file. Put the file itself there.",
-    ),
-    "the configuration is one": (
-        "config.json",
-        lambda path: path.symlink_to("/dev/zero"),
-        "this is not a regular file. Put the file itself there.",
-    ),
-    "a pipe": ("source.spm", os.mkfifo, "this is not a regular file. Put the file itself there."),
-    "weights in a pipe": (
-        "model.safetensors",
-        os.mkfifo,
-        "this is not a regular file. Put the file itself there.",
-    ),
+    "a link to a device": ("vocab.json", lambda path: path.symlink_to("/dev/zero"), NO_FILE),
+    "the configuration is one": ("config.json", lambda path: path.symlink_to("/dev/zero"), NO_FILE),
+    "a pipe": ("source.spm", os.mkfifo, NO_FILE),
+    "weights in a pipe": ("model.safetensors", os.mkfifo, NO_FILE),
     "a large file": ("vocab.json", sparse, "it has more than 268,435,456 bytes."),
-    "a compressed pickle": (
-        "pytorch_model.bin",
-        compressed,
-        f"{SAYS}its record archive/data.pkl is compressed, or larger than 67,108,864 bytes, unlike those of "
-        "PyTorch. Save it again with torch.save.",
-    ),
-    "a large pickle": (
-        "pytorch_model.bin",
-        stored,
-        f"{SAYS}its record archive/data.pkl is compressed, or larger than 67,108,864 bytes, unlike those of "
-        "PyTorch. Save it again with torch.save.",
-    ),
-    "one number, a trillion times": (
-        "pytorch_model.bin",
-        repeated,
-        f"{SAYS}it contains more than tensors or is damaged.",
-    ),
-    "a name that is no text": (
-        "pytorch_model.bin",
-        spoiled(b"/byteorder", b"/\xffyteorder"),
-        f"{SAYS}it contains more than tensors or is damaged.",
-    ),
-    "a reference to nothing": (
-        "pytorch_model.bin",
-        spoiled(b"h\x03", b"h\xfe"),
-        f"{SAYS}it contains more than tensors or is damaged.",
-    ),
+    "a compressed pickle": ("pytorch_model.bin", compressed, TOO_LARGE),
+    "a large pickle": ("pytorch_model.bin", stored, TOO_LARGE),
+    "one number, a trillion times": ("pytorch_model.bin", repeated, DAMAGED),
+    "a name that is no text": ("pytorch_model.bin", spoiled(b"/byteorder", b"/\xffyteorder"), DAMAGED),
+    "a reference to nothing": ("pytorch_model.bin", spoiled(b"h\x03", b"h\xfe"), DAMAGED),
     "a pointer of Git LFS": (
         "source.spm",
         lambda path: path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:1\n"),
