@@ -1,5 +1,6 @@
 """Sentences that come one by one: in order, by the same rules as a list, and with nothing left behind."""
 
+import gc
 import itertools
 import threading
 from typing import Any
@@ -11,6 +12,7 @@ from random_translator import translator
 import pellucid
 from pellucid.decoding import threads
 from pellucid.errors import PellucidError, UsageError
+from pellucid.search.hypotheses import Found
 from pellucid.seeing.watching import watching
 
 LINES = ["the cat", "", "two dog", "the man saw the houses"]
@@ -57,6 +59,20 @@ def test_a_source_may_be_as_long_as_those_that_the_model_was_trained_on() -> Non
     assert list(ours.translate_each(texts, **few)) == ours.translate(texts, **few)
     long = dict(beam=1, prefix="the cat " * 50)
     assert list(ours.translate_each(texts[:1], **long)) == ours.translate(texts[:1], **long)
+
+
+def still_there() -> int:
+    return sum(type(each) is Found for each in gc.get_objects())
+
+
+def test_however_many_there_are_few_are_read_ahead_and_none_is_kept() -> None:
+    before, read = still_there(), list[str]()
+    lines = (read.append(line) or line for line in ["the cat"] * 99)  # type: ignore[func-returns-value]
+    translations = translator().translate_each(lines, beam=1, batch_tokens=1)  # one at a time
+    for number in range(60):
+        next(translations)
+        assert len(read) <= number + threads.AHEAD + 1
+    assert still_there() - before <= threads.AHEAD + 1
 
 
 def failing(*_: object) -> None:
