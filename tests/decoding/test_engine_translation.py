@@ -472,16 +472,6 @@ def test_a_call_that_is_cancelled_stops_within_a_step(
     assert all(in_time)
 
 
-def test_a_stream_and_an_ensemble_in_int8() -> None:
-    ours = in_int8()
-    text = sentences(1)[0]
-    assert "".join(ours.stream(text)) == ours.translate(text, beam=1).text
-    models = [translator(seed=1, end=1.0), translator(seed=2, end=1.0)]
-    both = Translator([each.model for each in models], ours.vocabulary, ours.config, "int8")
-    together = said(both.translate(sentences(8)))
-    assert together == said([both.translate(each) for each in sentences(8)])
-
-
 @pytest.mark.parametrize("precision", ["int8", "fp32"])
 def test_an_error_names_the_first_sentence_that_fails(precision: str, threads: None) -> None:
     """Though longer sentences begin before shorter ones, and threads may meet any of them first."""
@@ -500,11 +490,6 @@ def test_an_error_names_the_first_sentence_that_fails(precision: str, threads: N
             "sentence 6, step 1: the next token's probabilities are not numbers, because logits are NaN or "
             "infinite. Use weights from an earlier checkpoint or, below fp32, a higher precision."
         )
-
-
-def test_a_model_that_never_ends_stops_at_its_limit() -> None:
-    for each in in_int8(end=-100.0).translate(sentences(5), beam=3, max_length=7, n_best=3):
-        assert [(one.finished, len(one.token_ids)) for one in each.hypotheses] == [(False, 7)] * 3
 
 
 def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> None:

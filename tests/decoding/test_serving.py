@@ -77,11 +77,14 @@ def with_other_weights(ours: Translator) -> None:
     ours.model.load_state_dict(translator(seed=5, end=1.0).model.state_dict())
 
 
-@pytest.mark.parametrize("precision", ["auto", "bf16", "int8"])
+@pytest.mark.parametrize(
+    ("precision", "kernels"), [("auto", ""), ("bf16", ""), ("int8", ""), ("auto", "none"), ("bf16", "none")]
+)
 @pytest.mark.parametrize("change", [changed_in_place, with_another_layer, with_other_weights])
 def test_a_change_of_the_weights_reaches_the_next_call(
-    precision: str, change: Callable[[Translator], None]
+    precision: str, kernels: str, change: Callable[[Translator], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(CHOICE, kernels)
     ours, texts = in_precision(precision), sentences(8)
     before = [each.score for each in ours.translate(texts)]
     change(ours)
@@ -115,15 +118,18 @@ def test_where_somebody_looks_in_the_model_itself_decodes(precision: str) -> Non
     assert [each.score for each in ours.translate(texts)] == plain
 
 
-@pytest.mark.parametrize(("precision", "count"), [("auto", 1), ("bf16", 0)])
+@pytest.mark.parametrize(
+    ("precision", "of_serving", "count"), [("auto", False, 1), ("bf16", False, 0), ("bf16", True, 1)]
+)
 def test_hooks_are_called_once_a_step_in_the_model_that_has_them(
-    precision: str, count: int, monkeypatch: pytest.MonkeyPatch
+    precision: str, of_serving: bool, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The hooks that the model has when its rounded copy is made are not copied."""
+    """The hooks that the model has when its rounded copy is made are not copied; its own are called."""
     ours, steps, calls, step = in_precision(precision), list[int](), list[int](), TransformerDecoding.step
     monkeypatch.setattr(TransformerDecoding, "step", lambda *about: steps.append(1) or step(*about))
-    for part in (ours.model.decoder.register_forward_hook, ours.model.decoder.register_forward_pre_hook):
-        part(lambda *about: calls.append(1))
+    stack = (ours.serving if of_serving else ours.model).decoder
+    for register in (stack.register_forward_hook, stack.register_forward_pre_hook):
+        register(lambda *about: calls.append(1))
     ours.translate(sentences(4))
     assert steps and len(calls) == 2 * count * len(steps)
 
@@ -285,19 +291,3 @@ def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -
     ours = in_precision("int8")
     with pytest.raises(PellucidError, match=r"^decoding needs \d+ MB of memory, .* Set a smaller max_length"):
         ours.translate("a", max_length=1_000_000, sample=True, n_best=100)
-
-
-@pytest.mark.parametrize("precision", ["auto", "bf16"])
-def test_a_change_of_the_weights_reaches_pytorch_too(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CHOICE, "none")
-    test_a_change_of_the_weights_reaches_the_next_call(precision, changed_in_place)
-
-
-def test_the_model_that_serves_stays_the_same_and_its_hooks_are_called() -> None:
-    ours, texts, calls = in_precision("bf16"), sentences(6), list[object]()
-    serving = ours.serving
-    ours.translate(texts)
-    assert ours.serving is serving
-    serving.decoder.register_forward_hook(lambda *about: calls.append(about))
-    ours.translate(texts)
-    assert calls
