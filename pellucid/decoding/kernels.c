@@ -1,19 +1,19 @@
 /* The engine's kernels: they compute the encoder and steps of the decoder, with weights from packing.py.
 
    This file is compiled once for each kind of processor, with -DISA=<name>. Python calls the functions
-   <name>_begin, <name>_help and <name>_pack, and asks processor() which kinds can run here.
+   <name>_begin, <name>_help and <name>_pack, and asks processor() which of these files can run here.
 
    Numbers. Weights and activations are int8 (kind INT8) or floats (FP32; BF16 stores the weights in 16 bits).
    In int8 a matrix has one scale per output, and an activation one scale per row; sums of products are exact
-   integers. All other arithmetic is float32, and a sum has a fixed order: sixteen lanes, then a tree. So a row's
-   result is the same, bit for bit, with any other rows in the batch; in int8 also on every processor, because a
-   product is rounded before it is added. tests/reference_engine.py computes the same results in PyTorch.
+   integers. All other arithmetic is float32: a product is rounded before it is added (but see multiply_add), and
+   a sum has a fixed order: sixteen lanes, then a tree. So a row's result is the same, bit for bit, whatever other
+   rows are in the batch; in int8 also on every processor. tests/reference_engine.py does the same in PyTorch.
 
    Memory. Nothing is allocated here. Widths are padded with zeros to multiples of 64 (BLOCK), a head's width
    to a multiple of 16 (LANES). A panel holds the weights of 64 outputs: int8 [K/4][64][4], floats [K][64].
    Sentences follow each other without padding. Weights are stored in the order in which a step reads them.
 
-   Names: D width, A width of all heads together, padded, K inputs, N outputs, M rows. */
+   Names: D width, A padded width of all heads together, K inputs, N outputs, M rows. */
 
 #define _POSIX_C_SOURCE 199309L /* nanosleep */
 #include <math.h>
@@ -205,7 +205,7 @@ INLINE f32v rounded(f32v x, i32v *whole) {
     return t - MAGIC;
 }
 
-/* Return e^x for x <= MOST, as 2^n p(r) with |r| <= 1/2; near 0 the relative error is 2e-7. NaN stays NaN. */
+/* Return e^x for x <= MOST, but at least 2^-126 (so also for -inf); near 0 the relative error is 2e-7. NaN stays. */
 #define MOST 87.0f
 INLINE f32v exponential(f32v x) {
     f32v y = x * 1.44269504f;
@@ -271,7 +271,7 @@ INLINE word dot(word sum, word weight, int32_t four) {
 #define UNROLL
 #endif
 
-/* SPAN: vectors of sums that fit in registers. ABREAST: rows that attend together. COLUMNS divides BLOCK. */
+/* SPAN vectors of sums, for ABREAST rows, are what attention holds in registers. COLUMNS: outputs of a tile. */
 enum { SPAN = sizeof(word) == 64 ? 16 : 4, ABREAST = sizeof(word) == 64 ? 4 : 1 };
 enum { COLUMNS = WORDS * sizeof(word) / 4, VECTORS = COLUMNS / LANES };
 
@@ -342,7 +342,7 @@ INLINE void tile_int8(const int rows, const int words, const int lines, const Pr
     finish(rows, words * VECTORS / WORDS, *p, row, column, results);
 }
 
-/* Only for weights in floats: a fused product is not rounded, so processors may differ in the last bit. */
+/* Not for int8, whose results are the same on every processor: a fused product is not rounded before the sum. */
 INLINE f32v multiply_add(f32v a, f32v b, f32v c) {
 #if defined(__clang__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
     return __builtin_elementwise_fma(a, b, c);
@@ -857,8 +857,8 @@ static void pack_floats(const int bf16, const float *matrix, int64_t rows, int64
     }
 }
 
-/* Pack `rows` rows of a matrix, of `given` numbers each, into panels for K >= given inputs: int8 (with scales
-   and shifts), bf16 or floats. The rest of `packed` must already be zero. `room`: a buffer of 2 K numbers. */
+/* Pack a matrix of `rows` x `given` numbers into panels of K inputs (K >= `given`; the others are zero), in int8
+   (with scales and shifts), bf16 or floats. `packed` must be zero before. `room`: a buffer of 2 K numbers. */
 EXPORT void NAME(pack)(int32_t kind, const float *matrix, int64_t rows, int64_t given, int64_t K, char *packed,
                        float *scale, int32_t *shift, float *room) {
     if (kind != INT8) {

@@ -23,7 +23,7 @@ const twinTable = (title, { panel, rows, columns, pick }) =>
     ]),
   });
 
-/** Open folded tables before the page is printed, and fold them again afterwards. */
+/** Open folded parts before the page is printed, and fold them again afterwards. */
 addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details:is(.names, .twin):not([open])")) {
     fold.fill?.();

@@ -41,7 +41,7 @@ export class Transformer {
     return { pairs, mask: new Mask(sourceMask) };
   }
 
-  /** Return the logits that follow each of these ids, given the memory and the past. */
+  /** Return the logits of the token after each of these ids. memory: what `remember` returned; past: a cache. */
   decode(ids, memory, past) {
     const mask = past.mask();
     let x = this.embed("decoder", ids, past.position);

@@ -55,8 +55,8 @@ const runsInstead = (asked, error) => {
   return runsOfView();
 };
 
-/** Return the runs of the state: base (without switches), whole (all positions, with switches), run and before (both at
- *  the current step), and the run beside them. */
+/** Return the runs of the state: base (no switches) and whole (with switches), at all positions; before and run, the same
+ *  two at the current step (before is null if they are one); beside, the run to compare with. */
 const runsOfView = async () => {
   const chosen = page.runs[state.run];
   const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);

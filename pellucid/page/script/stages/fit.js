@@ -133,7 +133,7 @@ const fitProduct = ([left, right, result], way, room) => {
   return free >= 0 && above >= least && [left, result].every((each) => down >= leastRow(each, way));
 };
 
-/** Return the bounds of plates that stand above each other and have columns of the same width. */
+/** Return one `boundsOf` for plates that stand one above the other, so that their columns are equally wide. */
 const columnOf = (plates, way, labels) => {
   const all = plates.map((each) => boundsOf(each, way, labels));
   const [least, level, most] = ["least", "level", "most"].map((end) => largest(all, (each) => each[end]));

@@ -11,7 +11,7 @@ const MOST_TOKENS = 256; // of a source or a given target: attention matrices gr
 const MOST_CHARACTERS = 20 * MOST_TOKENS; // a longer text would take too long to split
 const START = /^\s*(START|<s>)(?=\s)/; // a start token that the user typed: it is removed, the model adds its own
 
-/** Return a model's vocabulary from the header, with its source and target sides ready to split text. */
+/** Return a vocabulary of the page's data with its source and target, if it has pieces, ready to split text. */
 export const openVocabulary = (vocabulary, config) => {
   const targets = [...new Set(vocabulary.languages.map(([, to]) => to))];
   if (!vocabulary.source) return { ...vocabulary, targets, tokens: {} };
