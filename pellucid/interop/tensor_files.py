@@ -1,7 +1,7 @@
 """Files of tensors: safetensors, and pickles that hold nothing but tensors.
 
 Both are mapped into memory: numbers are read from the disk when they are used, and the system takes their
-memory back when it needs it."""
+memory back when it needs it. So a file must not be cut while its model is read."""
 
 import stat
 import warnings

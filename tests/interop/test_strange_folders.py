@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 from command import Command
 from marian_folders import change, many_languages, opus, state_of
 
 from pellucid.errors import PellucidError
 from pellucid.interop.exporting import PROGRAMS, export
+from pellucid.interop.families import FAMILIES, TOKENIZERS
 from pellucid.interop.foreign import AT_MOST
 from pellucid.interop.generation import left_out
-from pellucid.interop.importing import import_model, load_folder, open_foreign
+from pellucid.interop.importing import describe, import_model, load_folder, open_foreign
 
 
 def refused(folder: Path) -> str:
@@ -120,13 +122,23 @@ def test_what_is_no_file_or_too_large_is_refused_unread(name: str, folder: Path)
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("file", ["pytorch_model.bin", "model.safetensors"])
 @pytest.mark.parametrize("dtype", [torch.int8, torch.complex64])
-def test_tensors_that_are_no_weights_are_refused(dtype: torch.dtype, folder: Path) -> None:
-    state = state_of(folder)
-    state["model.shared.weight"] = state["model.shared.weight"].to(dtype)
-    torch.save(state, folder / "pytorch_model.bin")
-    message = f"pytorch_model.bin: its tensors have the type {dtype}, not F32, F16, BF16, F64."
-    assert refused(folder) == message
+def test_tensors_that_are_no_weights_are_refused(dtype: torch.dtype, file: str, folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    save = torch.save if file == "pytorch_model.bin" else safetensors.torch.save_file
+    save({"model.shared.weight": torch.zeros(3, dtype=dtype)}, folder / file)
+    assert refused(folder) == f"{file}: its tensors have the type {dtype}, not F32, F16, BF16, F64."
+
+
+def test_a_new_family_is_an_entry_of_the_register(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new = FAMILIES["marian"]._replace(name="A new one", model_type="new", tokenizer="NewTokenizer")
+    monkeypatch.setitem(FAMILIES, "new", new)
+    monkeypatch.setitem(TOKENIZERS, "NewTokenizer", TOKENIZERS["MarianTokenizer"])
+    change(folder / "config.json", model_type="new")
+    change(folder / "tokenizer_config.json", tokenizer_class=None)
+    assert load_folder(folder).manifest["provenance"]["imported from"] == "new"
+    assert describe(open_foreign(folder), load_folder(folder)).startswith(f"{folder}: A new one, 2+2 layers")
 
 
 @pytest.mark.parametrize(
