@@ -343,39 +343,6 @@ def test_every_kind_of_kernels_translates_alike(kind: str, monkeypatch: pytest.M
     assert said(ours.translate(sentences(12), beam=4)) == expected
 
 
-def found(
-    model: Transformer, width: int, every: bool, monkeypatch: pytest.MonkeyPatch, forced_end: bool = False
-) -> list[Any]:
-    """What search finds of ten sources, with a few candidates of each row, or with all of them."""
-    begin, options = Engine.open, Options(width, min_length=2, forced_end=forced_end)
-
-    def whole(self: Engine, room: Room) -> EngineDecoding:
-        return begin(self, replace(room, candidates=0) if every else room)
-
-    requests = [Request(n, 8 + n, [5] * (n % 3), [4 + n, 3], 0, options) for n in range(10)]
-    with monkeypatch.context() as patch:
-        patch.setattr(Engine, "open", whole)
-        return decode(Engine(model), requests, SpecialIds(2, 3, (0, 1, 2, 7)))
-
-
-@pytest.mark.parametrize("width", [1, 4])
-@pytest.mark.parametrize("forced_end", [False, True], ids=["free", "forced end"])
-@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
-def test_the_likeliest_tokens_decide_as_all_of_them(
-    width: int, ties: bool, forced_end: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where ids are equally likely the likeliest do not decide, and search asks for all."""
-    model = translator(seed=2, end=0.5).model
-    if ties:
-        with torch.no_grad():
-            weight, bias = model.decoder.projection.weight, model.decoder.projection.bias
-            assert weight is not None and bias is not None
-            weight[8:], bias[8:] = weight[8], 1.0
-    every = found(model, width, True, monkeypatch, forced_end)
-    assert found(model, width, False, monkeypatch, forced_end) == every
-    assert not forced_end or all(each.finished for sentence in every for each in sentence)
-
-
 def test_wide_beams_choose_from_all_logits_and_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of the likeliest tokens is made by insertion, which takes the square of its length."""
     model = Transformer(replace(translator().model.config, vocabulary=200))

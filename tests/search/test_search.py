@@ -142,12 +142,6 @@ EDGES: dict[str, tuple[Table, list[Request]]] = {
     "may not end at once": (random_table(6, 8, end=20.0), ruled([Request(0, 9)], 3, min_length=4)),
     "fewer continuations than places": (random_table(8, 5), ruled([Request(0, 2)], 5)),
     "special tokens only": (random_table(8, 4), ruled([Request(0, 5)], 3)),
-    "prefixes": (
-        random_table(9, 9, end=1.0),
-        ruled(
-            [Request(n, 8, prefix) for n, prefix in enumerate([(4, UNKNOWN, 8), (), (7,), (5, 5, 5, 5)])], 3
-        ),
-    ),
 }
 
 
@@ -157,8 +151,7 @@ def test_at_its_edges_it_is_the_plain_loop_too(name: str) -> None:
     for request, found in zip(requests, run(table, requests), strict=True):
         assert_same(found, plain_beam_search(table, request))
         for each in found:
-            prefix = list(request.prefix)
-            assert each.token_ids[: len(prefix)] == prefix and math.isfinite(each.score)
+            assert math.isfinite(each.score)
             assert each.finished == (each.token_ids[-1] == END)
             assert name != "never ends" or not each.finished
             assert len(each.token_ids) > request.options.min_length
