@@ -163,6 +163,8 @@ def test_a_byte_order_mark_and_crlf_change_nothing(pellucid: Command) -> None:
     plain = pellucid(*translate, stdin=b"I like cats\nHow are you\n")
     assert plain.code == 0 and plain.err == ""
     assert pellucid(*translate, stdin=b"\xef\xbb\xbfI like cats\r\nHow are you\r\n") == plain
+    later = pellucid(*translate, stdin=b"I like cats\n\xef\xbb\xbfHow are you\n")
+    assert "standard input:2: the model has no " in later.err, "only the first line has a mark"
 
 
 def test_n_best_lines_count_from_zero(pellucid: Command, toy_model: Path) -> None:

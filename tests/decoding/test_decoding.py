@@ -112,8 +112,8 @@ def test_elsewhere_it_is_so_too_and_that_of_another_decoder(
 def test_sentences_that_do_not_fit_wait(kind: str) -> None:
     decoder = DECODERS[kind](MODELS)
     for memory in (2, 4):
-        options = Options(memory=memory)
-        requests = [Request(n, 60, source=[4] * 20, options=options) for n in range(120)]
+        options = [Options(memory=memory + more) for more in (7, 0)]  # the least counts
+        requests = [Request(n, 60, source=[4] * 20, options=options[n % 2]) for n in range(120)]
         room, _ = plan(decoder, requests, SPECIAL)
         larger = replace(Room.of(requests, (8 * room.places + 7) // 7), candidates=room.candidates)
         assert decoder.room_bytes(room) <= memory << 20 < decoder.room_bytes(larger)

@@ -11,7 +11,10 @@ from tiny import untrained
 
 import pellucid
 from pellucid.config.schema import Config, VocabularyConfig
-from pellucid.decoding.ensemble import check_same_vocabulary
+from pellucid.decoding.captured import CapturedEngine
+from pellucid.decoding.ensemble import Ensemble, check_same_vocabulary
+from pellucid.decoding.pytorch import TransformerDecoder, TransformerDecoding
+from pellucid.decoding.room import Room
 from pellucid.errors import UsageError
 from pellucid.folder.checkpoint import save_model
 from pellucid.translator import Translator, load
@@ -50,6 +53,20 @@ def test_an_ensemble_of_equal_models_is_the_model() -> None:
     assert_same(twice.translate(lines), ours.translate(lines))
     assert_same(twice.translate(lines, sample=True, seed=3), ours.translate(lines, sample=True, seed=3))
     assert "".join(twice.stream(lines[0])) == ours.translate(lines[0], beam=1).text
+
+
+def test_an_ensemble_holds_what_each_can_and_the_memory_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And of none, if one of them cannot have its own."""
+    two, closed = [TransformerDecoder(MEMBERS[0].model), CapturedEngine(MEMBERS[1].model)], list[object]()
+    both, room = Ensemble(two), Room(2, 4, 2, 60, 20, 10)
+    assert both.together == min(each.together for each in two) < max(each.together for each in two)
+    assert both.room_bytes(room) == sum(each.room_bytes(room) for each in two)
+    close = TransformerDecoding.close
+    monkeypatch.setattr(TransformerDecoding, "close", lambda self: closed.append(self) or close(self))
+    monkeypatch.setattr(two[1], "open", lambda room: closed.clear() or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        both.open(room)
+    assert len(closed) == 1
 
 
 def test_what_needs_a_single_model_says_so() -> None:

@@ -9,8 +9,10 @@ from typing import Any, cast
 
 import pytest
 import torch
+import torch.nn.modules.module as modules
 from random_translator import OPTIONS, assert_same, sentences, translator
 
+from pellucid.decoding import serving
 from pellucid.decoding.engine import Engine
 from pellucid.decoding.library import CHOICE, has_kernels
 from pellucid.decoding.model_state import SETTINGS
@@ -115,6 +117,10 @@ def test_where_somebody_looks_in_the_model_itself_decodes(precision: str) -> Non
         ours.translate(texts)
         assert bool(calls) == (precision == "auto") and decoder(ours) is not Engine
         handle.remove()
+    for register in (modules.register_module_forward_hook, modules.register_module_forward_pre_hook):
+        handle = register(lambda *_: None)  # of every module
+        assert decoder(ours) is not Engine
+        handle.remove()
     assert [each.score for each in ours.translate(texts)] == plain
 
 
@@ -174,8 +180,11 @@ def test_a_call_without_sentences_makes_no_engine() -> None:
 def test_weights_that_are_not_finite_are_an_error_of_every_path(
     where: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The fused attention of PyTorch replaces a row of NaN by zeros."""
+    """The fused attention of PyTorch replaces a row of NaN by zeros. Before, they were finite."""
     ours = in_precision("auto")
+    with monkeypatch.context() as patch:
+        patch.setenv(CHOICE, "none")
+        ours.translate(sentences(1), max_length=1)
     with torch.no_grad():
         ours.model.get_parameter(f"{where}.weight").fill_(value)
     messages = []
@@ -222,6 +231,13 @@ def with_another(kind: type, name: str) -> Callable[[Translator], None]:
 
     change.__name__ = f"{kind.__name__} {name}"
     return change
+
+
+def test_an_engine_has_weights_of_one_type() -> None:
+    ours = in_precision("int8")
+    ours.model.decoder.layers[0].double()
+    with pytest.raises(UsageError, match=r"or its weights have several data types or were made in "):
+        ours.translate(sentences(1))
 
 
 CHANGES = [without_a_layer, with_a_forward_of_its_own, with_weights_of_inference_mode]
@@ -282,9 +298,12 @@ def test_forked_processes_share_no_memory(precision: str) -> None:
         each.join()
 
 
-def test_a_second_copy_of_the_weights_counts_as_memory() -> None:
+def test_a_second_copy_of_the_weights_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be half of what a call may take."""
     ours = in_precision("auto")
     assert [decoder(ours, memory) is Engine for memory in (1, 100)] == [False, True]
+    monkeypatch.setattr(serving, "memory_of", lambda *_: (3 << 20, 1 << 20))
+    assert [decoder(ours, memory) is Engine for memory in (6, 7)] == [False, True]
 
 
 def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -> None:

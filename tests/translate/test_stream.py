@@ -33,7 +33,7 @@ def test_a_stream_says_the_greedy_translation_piece_by_piece(kind: str, preparat
     for seed in range(6):
         ours = translator(kind, seed=seed, end=1.0, preparation=preparation)
         for line in sentences(3, seed=seed):
-            said = list(ours.stream(line))
+            said = list(ours.stream(line, beam=None, n_best=None))
             assert "".join(said) == ours.translate(line, beam=1).text
             assert all(said)
             pieces += len(said)

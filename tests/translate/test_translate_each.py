@@ -34,6 +34,7 @@ def test_an_edit_and_a_watcher_of_the_thread_that_asks_are_obeyed() -> None:
     ("sources", "options", "message"),
     [
         ("the cat", {}, "translate_each was given a single text. Put it in a list: [text]."),
+        (b"the cat", {}, "translate_each was given a single text. Put it in a list: [text]."),
         (LINES, {"prefix": ["a"]}, "prefix: a list of prefixes. Give translate_each one, or use translate."),
         ([*LINES, 5], {}, "sentence 5 is 5, which is not text. Give a string, or a list of strings."),
     ],
