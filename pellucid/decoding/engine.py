@@ -88,7 +88,7 @@ class EngineDecoding(Decoding):
             rows.cell[:count] += self._stride
         else:
             self._lay_out()
-        few = 0 < candidates <= min(self._most, self._size - 1)
+        few = 0 < candidates <= self._most
         found = self._next(count, candidates if few else 0)
         rows.ancestor[np.arange(count), rows.position[:count]] = rows.cell[:count]
         self._places.lengths += 1

@@ -1,6 +1,7 @@
 """Sentences come and go while others are decoded, whatever decodes them; its memory is known before it is
 used, and limits how many go together."""
 
+import copy
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from enlarged import enlarged
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,6 +139,21 @@ def test_a_sentence_that_a_room_was_not_made_for_is_an_error(kind: str, larger: 
         with pytest.raises(PellucidError, match=r"^sentence 7, step 0: it needs more memory"):
             raise_if_failed(session.step().ended[0])
         raise_if_failed(to_the_end(session)[1])
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_sentence_whose_source_is_not_finite_fails_alone(kind: str) -> None:
+    models = copy.deepcopy(MODELS)
+    for each in models:
+        each.encoder.embedding.weight.data[9] = torch.nan  # type: ignore[union-attr]
+    requests = [Request(n, 9, source=[token, 5, 3]) for n, token in enumerate([9, 4, 6])]
+    decoder = DECODERS[kind](models)
+    with open_session(decoder, requests, SPECIAL) as session:
+        results = to_the_end(session)
+    with pytest.raises(PellucidError, match=r"^sentence 1, step 1: the next token's probabilities are not"):
+        raise_if_failed(results.pop(0))
+    for number, result in results.items():
+        check_same(raise_if_failed(result), decode(decoder, [requests[number]], SPECIAL)[0])
 
 
 @pytest.fixture
