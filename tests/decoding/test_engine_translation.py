@@ -19,7 +19,7 @@ import torch
 from random_translator import OPTIONS, sentences, translator
 
 from pellucid.config.schema import ModelConfig
-from pellucid.decoding import decoder, engine, library, native, team
+from pellucid.decoding import decoder, engine, library, team
 from pellucid.decoding import threads as working
 from pellucid.decoding.decoder import open_session, plan
 from pellucid.decoding.engine import Engine, EngineDecoding
@@ -471,14 +471,6 @@ def test_a_loaded_model_keeps_its_weights_once_it_is_packed(tmp_path: Path) -> N
     loaded = load(tmp_path / "model", "cpu", precision="int8")
     assert repr(loaded._serving._decoder).startswith("<Engine int8")
     assert said(loaded.translate(sentences(5))) == said(in_int8(seed=0).translate(sentences(5)))
-
-
-def test_memory_that_is_kept_for_later_sessions_is_limited(threads: None) -> None:
-    torch.set_num_threads(2)
-    weights, kept = Engine(translator().model)._weights, [native.Arena(1) for _ in range(3)]
-    for each in (native.Arena(native.SPARE + 1), *kept):
-        weights.take_back(each)
-    assert [weights.lend(1) for _ in range(2)] == kept[1::-1] and weights.lend(1) is not kept[2]
 
 
 def asked(lengths: Sequence[int], **options: Any) -> list[Request]:
