@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.cache import GrowingPast, Memory
 from pellucid.data.batch import pad
-from pellucid.decoding.model_state import is_hidden
+from pellucid.decoding.model_state import is_hidden, modules_of
 from pellucid.decoding.room import Array, Room
 from pellucid.folder.load import device_of
 from pellucid.model import Transformer
@@ -111,12 +111,13 @@ class TransformerDecoding(Decoding):
 
 @contextmanager
 def evaluating(*models: Transformer) -> Iterator[None]:
-    """Keep the models in evaluation mode (no dropout) until the block ends; then restore the mode of each."""
-    in_training = [model for model in models if model.training]
-    for model in in_training:
-        model.eval()
+    """Keep the models in evaluation mode (no dropout) until the block ends; then restore the mode of each
+    module, for some may have been in evaluation mode before."""
+    in_training = [module for model in models for module in modules_of(model) if module.training]
+    for module in in_training:
+        module.training = False
     try:
         yield
     finally:
-        for model in in_training:
-            model.train()
+        for module in in_training:
+            module.training = True

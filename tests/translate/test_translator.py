@@ -102,13 +102,14 @@ def test_the_model_trains_on_as_before() -> None:
     ours, lines = translator(end=2.0), sentences(5)
     expected = ours.translate(lines)
     ours.model.train()
+    ours.model.encoder.eval()  # frozen
     assert_same(ours.translate(lines), expected)
-    assert ours.model.training
+    assert ours.model.training and ours.model.decoder.training and not ours.model.encoder.training
     first, second = ours.score(lines, lines), ours.score(lines, lines)
     assert [each.per_token for each in first] == [each.per_token for each in second] and ours.model.training
     for _ in ours.stream(lines[0]):
         assert torch.is_grad_enabled()
-    assert ours.model.training
+    assert ours.model.training and not any(each.training for each in ours.model.encoder.modules())
 
 
 def test_length_penalty_and_beam_are_the_configuration_s_unless_a_call_says_otherwise() -> None:
