@@ -179,11 +179,12 @@ class Session(AbstractContextManager["Session"]):
             self._waiting.cancel(ticket)
             return {ticket: SentenceError(request.number, 0, TOO_LARGE)}
         numbers = dict(zip(joined, itertools.count(len(self)), strict=False))
-        by_options = defaultdict[int, dict[int, Request]](dict)  # by identity: to compare takes longer
-        for ticket, request in joined.items():
-            by_options[id(request.options)][ticket] = request
-        for some in by_options.values():
-            lane = self._lane(next(iter(some.values())).options)
+        lanes, joining = dict[int, Lane](), defaultdict[Lane, dict[int, Request]](dict)
+        for ticket, request in joined.items():  # in their order, in which the decoding has their rows
+            same = id(request.options)  # to compare options takes longer
+            lanes[same] = lane = lanes.get(same) or self._lane(request.options)
+            joining[lane][ticket] = request
+        for lane, some in joining.items():
             lane.join(some, [numbers[ticket] for ticket in some])
         self._lay_out()
         return {}

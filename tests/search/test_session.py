@@ -93,6 +93,15 @@ def test_at_its_deadline_a_sentence_ends_as_it_is(monkeypatch: pytest.MonkeyPatc
     assert session.step().ended == {}
 
 
+def test_equal_options_may_be_several_objects() -> None:
+    table, width = random_table(3, 9, end=1.0), 2
+    one, other = (ruled([Request(0, 8)], width)[0].options for _ in range(2))
+    assert one == other and one is not other
+    requests = [Request(n, 8, options=options) for n, options in enumerate([one, other, one, other, one])]
+    results = to_the_end(Session(TableDecoding(table), SPECIAL), requests)
+    assert results == {number: alone(table, request) for number, request in enumerate(requests)}
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("width", [1, 3])
 def test_an_error_is_the_result_of_its_sentence_alone(width: int, bad: float) -> None:
