@@ -32,6 +32,7 @@ def test_the_language_is_chosen() -> None:
     assert [each.tokens for each in tagged[1::2]] == [each.tokens for each in spanish]
     assert [each.text for each in ours.translate(["", ">>fr<<", " "])] == ["", "", ""]
     assert ours.score(["", "the dog"], ["", "the cat"], to="fr")[0].total == 0.0
+    assert ours.score([">>fr<< the dog"], ["the cat"]) == ours.score(["the dog"], ["the cat"], to="fr")
 
 
 def test_tags_are_never_said() -> None:
