@@ -12,7 +12,6 @@ import torch
 import torch.nn.modules.module as modules
 from random_translator import OPTIONS, assert_same, sentences, translator
 
-from pellucid.decoding import serving
 from pellucid.decoding.engine import Engine
 from pellucid.decoding.library import CHOICE, has_kernels
 from pellucid.decoding.model_state import SETTINGS
@@ -298,12 +297,9 @@ def test_forked_processes_share_no_memory(precision: str) -> None:
         each.join()
 
 
-def test_a_second_copy_of_the_weights_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be half of what a call may take."""
+def test_a_second_copy_of_the_weights_counts_as_memory() -> None:
     ours = in_precision("auto")
     assert [decoder(ours, memory) is Engine for memory in (1, 100)] == [False, True]
-    monkeypatch.setattr(serving, "memory_of", lambda *_: (3 << 20, 1 << 20))
-    assert [decoder(ours, memory) is Engine for memory in (6, 7)] == [False, True]
 
 
 def test_memory_that_the_system_does_not_give_is_an_error_that_says_how_much() -> None:
