@@ -287,9 +287,9 @@ typedef struct {  /* what a product reads and writes: out = in W^T + bias (+ res
 } Product;
 
 /* Prefetch weights that are needed soon: `lines` cache lines of 64 bytes for every 256 bytes that are read.
-   A step uses each weight once, so weights need not push other data out of the larger caches. */
+   Into the second cache: the hint that passes it by (0, 0) lets an Intel Xeon read at a third of its speed. */
 INLINE void fetch(const char *ahead, const int lines) {
-    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 0);
+    for (int i = 0; i < lines; i++) __builtin_prefetch(ahead + 64 * i, 0, 2);
 }
 
 /* Write a tile's results, with bias and residual. `p` is a copy, so that no store can change it. */
