@@ -122,6 +122,8 @@ def test_sentences_that_do_not_fit_wait(kind: str) -> None:
         with open_session(decoder, requests, SPECIAL) as session:
             session.step()
             assert len(session) == room.places < 120
+        drawn = [replace(each, options=Options(sample=True, n_best=5, memory=memory)) for each in requests]
+        assert plan(decoder, drawn, SPECIAL)[0].places == 1  # to draw takes memory too
 
 
 @pytest.mark.parametrize("kind", DECODERS)
