@@ -180,6 +180,11 @@ def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) 
     assert outcome.code == 1 and f"{table}:2: 1 column, but a line must have 2:" in outcome.err
     outcome = pellucid("evaluate", toy_model, "--source", two, "--reference", two, "--tokenize", "fast")
     assert outcome.code == 2 and "--tokenize fast is not one of 13a, none" in outcome.err
+    (bad := files("bad")).write_bytes(b"a\n\xff\n")
+    score = "score", toy_model, "--source", two, "--target"
+    outcome = pellucid(*score, bad)
+    assert outcome.code == 1 and outcome.err.startswith(f"pellucid: {bad}:2: not UTF-8: byte 0xff at ")
+    assert pellucid(*score, bad, "--bad-utf8", "skip") == pellucid(*score, files("empty", "a", ""))
 
 
 def test_the_note_on_short_references_counts_tokens_as_bleu_does(pellucid: Command, files: Files) -> None:
