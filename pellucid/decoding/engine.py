@@ -18,7 +18,7 @@ from pellucid.search.session import Decoding
 
 SHARED_FROM = 8 << 20  # bytes of weights
 TOGETHER, MANY = 128, 512  # hypotheses: each step does all products before it begins the next
-APART = 32  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
+APART = 16  # hypotheses of its own that are enough for a thread; of fewer, threads share each step
 
 
 class Engine:
