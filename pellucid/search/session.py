@@ -110,7 +110,7 @@ class Waiting:
 
 
 class Session(AbstractContextManager["Session"]):
-    """An open search. Close it at its end, or use it in a `with`. One thread calls `step` and `cancel`, others
+    """An open search. Close it at its end, or use it in a `with`. One thread calls `step` and `cancel`; any
     may call `add`."""
 
     def __init__(self, decoding: Decoding, special: SpecialIds, waiting: Waiting | None = None) -> None:
