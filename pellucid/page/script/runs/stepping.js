@@ -46,8 +46,7 @@ const largestDifferenceOf = (part, whole, step) => {
   let most = 0;
   panelsOf(part).forEach((one, head) => {
     const other = panelOf(whole, head);
-    // Parts with all rows, such as the source's keys and values, are compared row by row.
-    const above = one.rows === other.rows ? 0 : step + 1 - one.rows;
+    const above = one.rows === other.rows ? 0 : step + 1 - one.rows; // 0 for parts with all rows: the source's
     const at = (row, column) => apart(one.at(row, column), other.at(above + row, column)); // NaN stays NaN
     for (const each of numbersOf({ ...one, at })) most = Math.max(most, Number.isNaN(each) ? Infinity : each);
   });

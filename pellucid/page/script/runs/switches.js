@@ -1,7 +1,6 @@
-// Switches edit a pass, as pellucid/seeing/edits.py does. The model passes each tensor that it computes to `see`, and
-// continues with the tensor that `see` returns. So a switch replaces one tensor, and all later ones follow from it. A
-// button of panel.js sets `state.switches`; `runSwitched` (view.js) makes a run for each set of switches, once, by
-// `switchedRun` (computed.js): one pass over the same source and target, without a new search.
+// Switches edit a pass, as pellucid/seeing/edits.py does: the model passes each tensor to `see`, and continues with the
+// one that `see` returns. A button of panel.js sets `state.switches`; `runSwitched` (view.js) makes a run for each set of
+// switches, by `switchedRun` (computed.js): one pass over the same source and target, without a new search.
 
 import { Matrix } from "../base/matrix.js";
 import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";
