@@ -40,7 +40,7 @@ class Workers:
                 self._threads.append(thread)
         except RuntimeError:  # the system allows no more threads
             pass
-        except BaseException:  # Ctrl-C
+        except BaseException:  # Ctrl-C too must leave no thread behind
             self.__exit__()
             raise
         return self

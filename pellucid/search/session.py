@@ -5,7 +5,7 @@ import itertools
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -116,8 +116,7 @@ class Session(AbstractContextManager["Session"]):
     def __init__(self, decoding: Decoding, special: SpecialIds, waiting: Waiting | None = None) -> None:
         self._decoding, self._special = decoding, special
         self._waiting = Waiting() if waiting is None else waiting
-        self._closing, self._is_closed = ExitStack(), False
-        self._closing.callback(decoding.close)
+        self._is_closed = False
         self._lanes: list[Lane] = []  # one for each kind of rules
 
     def __exit__(self, *_: object) -> None:
@@ -125,8 +124,9 @@ class Session(AbstractContextManager["Session"]):
 
     def close(self) -> None:
         """Give the memory of the decoding back. What is still open is lost. Closing twice does no harm."""
-        self._is_closed = True
-        self._closing.close()
+        if not self._is_closed:
+            self._is_closed = True
+            self._decoding.close()
 
     def __len__(self) -> int:
         """Return the number of open sentences."""
