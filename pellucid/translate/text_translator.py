@@ -134,11 +134,7 @@ class TextTranslator:
                 "{}: a list of prefixes. Give translate_each one, or use translate.",
                 Setting("prefix"),
             )
-        self._check_language(to)
-        lengths = (self._longest, *USUAL * MANY)
-        typical = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
-        # Without the prefix, which may be too long for them though it is not for the sources.
-        call = self.call(typical, {**options, "prefix": None})
+        call = self.typical(to, options)
         return self._translate_each(sources, to, options, call)
 
     def _translate_each(
@@ -202,6 +198,19 @@ class TextTranslator:
         """Return the input of the search: sentences, a request for each that is not empty, and rules. first:
         the index of the first sentence."""
         return make_call(sentences, options, self._models[0], self.vocabulary, self.config.translation, first)
+
+    def prepare(self, texts: Sequence[str], to: str | None, options: TranslationOptions) -> Call:
+        """Return the input of the search for these texts."""
+        return self.call(self._read_sources(texts, to), options)
+
+    def typical(self, to: str | None, options: TranslationOptions) -> Call:
+        """Return the input of the search for sentences of usual lengths, which tells how much room those need
+        that come one by one."""
+        self._check_language(to)
+        lengths = (self._longest, *USUAL * MANY)
+        sentences = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
+        # Without the prefix, which may be too long for them though it is not for the sources.
+        return self.call(sentences, {**options, "prefix": None})
 
     def decoder(self, call: Call) -> Decoder:
         """Return what decodes the sentences of this call: engines, or the models in PyTorch."""

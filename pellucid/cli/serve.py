@@ -1,0 +1,50 @@
+"""pellucid serve: answer requests over HTTP."""
+
+import argparse
+import logging
+from dataclasses import fields
+
+from pellucid.cli.arguments import check_models
+from pellucid.errors import PellucidError, did_you_mean
+
+LOG = logging.getLogger("pellucid")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Load the models and serve them until a signal."""
+    try:
+        from pellucid.serve.admission import Limits
+        from pellucid.serve.languages import Named
+        from pellucid.serve.running import listen
+        from pellucid.serve.running import run as answer
+        from pellucid.serve.service import Service
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("pellucid"):
+            raise
+        message = f'serving needs {error.name}. Install it: pip install "pellucid[serve]"'
+        raise PellucidError(message) from None
+    named = [Named.of(each) for each in arguments.models]
+    check_models(argparse.Namespace(model=[each.path for each in named]))
+    known = [limit.name for limit in fields(Limits)]
+    for name, _ in arguments.limits:
+        if name not in known:
+            raise PellucidError(
+                f"--limit {name}: it is none of {', '.join(known)}.{did_you_mean(name, known)}"
+            )
+    limits = Limits(**dict(arguments.limits))
+    with listen(arguments.host, arguments.port) as listening:
+        service = Service(named, limits, arguments.device, arguments.precision, arguments.memory)
+        host, port = listening.getsockname()[:2]
+        LOG.info("http://%s:%s", f"[{host}]" if ":" in host else host, port)
+        for model in service.models:
+            LOG.info("%s: %s", model.name, ", ".join("-".join(pair) for pair in model.pairs))
+        LOG.info("limits: %s", ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
+        _log_plainly()
+        answer(service, listening)
+
+
+def _log_plainly() -> None:
+    """Write the log of requests as it is: each line is a JSON object."""
+    log, shown = logging.getLogger("pellucid.serve"), logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("%(message)s"))
+    log.handlers, log.propagate = [shown], False

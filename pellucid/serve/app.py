@@ -1,0 +1,116 @@
+"""The application: the table of all routes, their errors, the log, and the figures."""
+
+import json
+import logging
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import starlette.routing
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, Response
+
+from pellucid.errors import PellucidError
+from pellucid.serve import ours
+from pellucid.serve.admission import Refusal
+from pellucid.serve.metrics import Metrics
+from pellucid.serve.routes import Asked, Json, Route, as_error, read, unless_gone
+from pellucid.serve.schema import TEXT, an_object
+from pellucid.serve.service import Service
+from pellucid.serve.spec import describe, page
+
+LOG = logging.getLogger("pellucid.serve")
+GONE = 499  # the status in the log if the client went away; it gets no answer
+HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+async def health(service: Service, asked: Asked) -> dict[str, str]:
+    """Say that the process lives."""
+    return {"status": "ok"}
+
+
+async def ready(service: Service, asked: Asked) -> Response:
+    """Say whether requests are accepted."""
+    return Json({"status": "ready" if service.is_ready else "stopping"}, 200 if service.is_ready else 503)
+
+
+def make_app(service: Service, more: Sequence[Route] = ()) -> Starlette:
+    """Return the application. more: routes of other interfaces."""
+    metrics = Metrics(service)
+
+    async def figures(service: Service, asked: Asked) -> Response:
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def spec(service: Service, asked: Asked) -> dict[str, Any]:
+        return describe(table)
+
+    async def docs(service: Service, asked: Asked) -> Response:
+        return HTMLResponse(page(table))
+
+    status = an_object({"status": TEXT})
+    table = [
+        *ours.ROUTES,
+        *more,
+        Route("GET", "/health", health, "Say that the process lives.", returns=status),
+        Route("GET", "/ready", ready, "Say whether requests are accepted.", returns=status),
+        Route("GET", "/metrics", figures, "Figures for Prometheus.", returns=TEXT, gives="text/plain"),
+        Route("GET", "/spec", spec),
+        Route("GET", "/docs", docs),
+    ]
+
+    async def unknown(request: Request, error: Exception) -> Response:
+        """Answer if there is no such route or verb, as the interface does whose path is the nearest."""
+        assert isinstance(error, HTTPException)
+        nearest = [route.error for route in table if request.url.path == route.path]
+        metrics.count("unknown", error.status_code, 0.0)
+        body = (nearest or [as_error])[0](error.status_code, error.detail)
+        return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
+
+    routes = [
+        starlette.routing.Route(each.path, _endpoint(service, each, metrics), methods=[each.verb])
+        for each in table
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
+
+
+def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers the requests of a route, each with a line in the log and in the figures."""
+
+    async def answer(request: Request) -> Response:
+        began = time.perf_counter()
+        response = await _answer(service, route, request)
+        seconds = time.perf_counter() - began
+        metrics.count(route.path, response.status_code, seconds)
+        line = {"time": time.time(), "route": route.path, "status": response.status_code}
+        LOG.info(json.dumps(line | {"seconds": round(seconds, 4)}))
+        response.headers.update(HEADERS)
+        return response
+
+    return answer
+
+
+async def _answer(service: Service, route: Route, request: Request) -> Response:
+    """Return the answer to a request, or an error in the form of the route's interface."""
+    try:
+        asked = await read(request, route, service.limits)
+        made = await unless_gone(request, route.answer(service, asked))
+        return made if isinstance(made, Response) else Json(made)
+    except ClientDisconnect:
+        return Response(status_code=GONE)
+    except Refusal as refusal:
+        after = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
+        return Json(route.error(refusal.status, str(refusal)), refusal.status, after)
+    except PellucidError as error:
+        return Json(route.error(400, str(error)), 400)
+    except Exception as error:
+        # Its message may contain a text; where it happened does not.
+        where = [f"{each.filename}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)]
+        LOG.error(json.dumps({"route": route.path, "error": type(error).__name__, "where": where[-5:]}))
+        return Json(route.error(500, "the server made a mistake, which is in its log."), 500)

@@ -1,0 +1,199 @@
+"""Our own interface, /v1: every option of `translate`, with scores and alignments, and a stream."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+from starlette.responses import StreamingResponse
+
+from pellucid.errors import UsageError
+from pellucid.reading.looking import align_translation
+from pellucid.search.options import OPTIONS, TranslationOptions, check_values
+from pellucid.serve.routes import Asked, Route
+from pellucid.serve.schema import (
+    NOTHING,
+    NUMBER,
+    SWITCH,
+    TEXT,
+    WHOLE,
+    a_list_of,
+    an_object,
+    of_setting,
+    one_of,
+)
+from pellucid.serve.service import AUTO, Model, Service
+from pellucid.translate.translation import Translation, stable_beginning, text_of
+
+THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
+SETTINGS = {name: of_setting(OPTIONS[name]) for name in TranslationOptions.__annotations__ if name in OPTIONS}
+BODY = an_object(
+    {
+        "text": {**one_of(TEXT, a_list_of(TEXT)), "description": "one text, or several"},
+        "source": {**TEXT, "description": "the language of the texts; auto: detect that of each"},
+        "target": {**TEXT, "description": "the language to translate to; not needed if there is only one"},
+        "prefix": {
+            **one_of(TEXT, a_list_of(one_of(WHOLE, TEXT, NOTHING, a_list_of(WHOLE)))),
+            "description": "text or ids with which translations begin, or a list with one for each text",
+        },
+        "seconds": {**NUMBER, "description": "a deadline, if that of the server is too late"},
+        "scores": {**SWITCH, "description": "also return the log-probability of each token"},
+        "alignment": {**SWITCH, "description": "also return which words belong together"},
+    }
+    | {name: schema for name, schema in SETTINGS.items() if name not in THE_SERVERS},
+    "text",
+)
+HYPOTHESIS = {"text": TEXT, "score": NUMBER, "finished": SWITCH, "tokens": a_list_of(TEXT)}
+HYPOTHESIS |= {"log_probabilities": a_list_of(NUMBER)}
+WORDS = a_list_of(TEXT)
+ALIGNMENT = {"links": a_list_of(a_list_of(WHOLE)), "source_words": WORDS, "target_words": WORDS}
+TRANSLATION = an_object(
+    {
+        "text": TEXT,
+        "source": TEXT,
+        "truncated": SWITCH,
+        "unknown": a_list_of(TEXT),
+        "hypotheses": a_list_of(an_object(HYPOTHESIS)),
+        "alignment": an_object(ALIGNMENT),
+    }
+)
+
+
+class Job(NamedTuple):
+    """What is asked: the texts, the language of each, the language to translate to, and the options."""
+
+    texts: list[str]
+    sources: list[str]
+    target: str
+    options: dict[str, Any]
+
+
+async def read_job(service: Service, fields: Mapping[str, Any]) -> Job:
+    """Return what these fields ask for; detect languages that are not given."""
+    texts = fields["text"] if isinstance(fields["text"], list) else [fields["text"]]
+    source, target = fields.get("source"), fields.get("target")
+    if target is None:
+        (target, *others) = service.languages.targets()
+        if others:
+            raise UsageError(f"the field 'target' is missing. Set one of {', '.join([target, *others])}.")
+    if source is None:
+        among = service.languages.sources(target)
+        source = among[0] if len(among) == 1 else AUTO
+    sources = [source] * len(texts)
+    if source == AUTO:
+        sources = [next(iter(each)) for each in await service.detect(texts, target)]
+    given = {name: fields[name] for name in TranslationOptions.__annotations__ if name in fields}
+    return Job(texts, sources, target, check_values(given))
+
+
+async def translate(service: Service, asked: Asked) -> dict[str, Any]:
+    """Translate one text or several."""
+    job = await read_job(service, asked.fields)
+    seconds = asked.fields.get("seconds")
+    done = await service.translate(*job[:3], asked.client, job.options, seconds)
+    said = []
+    for translation, source in zip(done, job.sources, strict=True):
+        said.append(as_table(translation, asked.fields.get("scores", False)) | {"source": source})
+        if asked.fields.get("alignment"):
+            model = service.languages.model(source, job.target)
+            said[-1]["alignment"] = await service.aside(_align, model, translation, job.target)
+    return {"translations": said}
+
+
+def as_table(translation: Translation, scores: bool) -> dict[str, Any]:
+    """Return a translation as it is written in JSON."""
+    names = ("text", "score", "finished") + ("tokens", "log_probabilities") * scores
+    hypotheses = [{name: getattr(one, name) for name in names} for one in translation.hypotheses]
+    about = {name: getattr(translation, name) for name in ("text", "truncated", "unknown")}
+    return about | {"hypotheses": hypotheses}
+
+
+def _align(model: Model, translation: Translation, target: str) -> dict[str, Any]:
+    translator = model.translator
+    found = align_translation(translator.model, translator.vocabulary, translation, model.to(target))
+    links = [[link.source, link.target] for link in found.links]
+    return {"links": links, "source_words": found.source_words, "target_words": found.target_words}
+
+
+class Growth:
+    """The newest beginning of a translation: written by the thread that decodes, read in the event loop."""
+
+    def __init__(self) -> None:
+        self._loop, self._changed, self.ids = asyncio.get_running_loop(), asyncio.Event(), list[int]()
+
+    def put(self, ids: list[int]) -> None:
+        """Replace the beginning by a longer one."""
+        self.ids = ids
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def wait(self) -> None:
+        """Wait for a longer one."""
+        await self._changed.wait()
+        self._changed.clear()
+
+
+async def stream(service: Service, asked: Asked) -> StreamingResponse:
+    """Translate a text, and send each piece of its translation as soon as it will not change any more."""
+    job = await read_job(service, asked.fields)
+    if len(job.texts) != 1 or any(job.options.get(name, 1) != 1 for name in ("beam", "n_best")):
+        raise UsageError("a stream is of one text, and follows one hypothesis. Leave out beam and n_best.")
+    growth, options = Growth(), job.options | {"beam": 1}
+    seconds, model = asked.fields.get("seconds"), service.languages.model(job.sources[0], job.target)
+    translating = asyncio.create_task(service.translate(*job[:3], asked.client, options, seconds, growth.put))
+    translating.add_done_callback(lambda _: growth.put(growth.ids))
+    try:
+        await growth.wait()
+        if translating.done():
+            translating.result()  # raises its error, which then has a status
+    except BaseException:
+        translating.cancel()
+        raise
+    pieces = _pieces(model, job.target, growth, translating, bool(asked.fields.get("scores")))
+    return StreamingResponse(pieces, media_type="text/event-stream")
+
+
+async def _pieces(
+    model: Model, target: str, growth: Growth, translating: "asyncio.Task[list[Translation]]", scores: bool
+) -> AsyncIterator[str]:
+    """Yield an event for each piece, and a last one with the translation or with an error."""
+    said, vocabulary = "", model.translator.vocabulary
+    try:
+        while not translating.done():
+            text = stable_beginning(text_of(growth.ids, model.to(target), vocabulary), vocabulary.preparation)
+            if len(text) > len(said):
+                yield _event("piece", {"text": text[len(said) :]})
+                said = text
+            await growth.wait()
+        (translation,) = translating.result()
+        if len(translation.text) > len(said):
+            yield _event("piece", {"text": translation.text[len(said) :]})
+        yield _event("end", as_table(translation, scores))
+    except ValueError as error:
+        yield _event("error", {"error": str(error)})
+    finally:
+        translating.cancel()
+
+
+def _event(name: str, data: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+ROUTES = [
+    Route(
+        "POST",
+        "/v1/translate",
+        translate,
+        "Translate one text or several, with every option of the library.",
+        BODY,
+        an_object({"translations": a_list_of(TRANSLATION)}),
+    ),
+    Route(
+        "POST",
+        "/v1/stream",
+        stream,
+        "Translate a text; events: piece (text that follows), then end (the translation) or error.",
+        BODY,
+        TEXT,
+        gives="text/event-stream",
+    ),
+]

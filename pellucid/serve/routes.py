@@ -1,0 +1,162 @@
+"""What a route is: a row of a table. This module reads the request for it, and turns errors into answers."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import FormData
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from pellucid.errors import UsageError
+from pellucid.folder.manifest import jsonable
+from pellucid.serve.admission import Limits, Refusal
+from pellucid.serve.schema import Schema, an_object, check
+from pellucid.serve.service import Service
+
+JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request that was read: its fields (of the query, and of JSON or a form; of a field that comes several
+    times a list), and its client, for whom limits hold."""
+
+    fields: Mapping[str, Any]
+    client: str
+    request: Request
+
+
+def as_error(status: int, message: str) -> dict[str, Any]:
+    """Return the body of an error, as most interfaces write it."""
+    return {"error": message}
+
+
+@dataclass(frozen=True)
+class Route:
+    """A row of the table of routes.
+
+    answer: returns what becomes JSON, or a response.
+    about: a sentence for the description in OpenAPI.
+    body, returns: the schemas of what comes, which is checked, and of what goes.
+    accepts, gives: the types of content that may come, and the one that goes.
+    error: makes the body of an error from a status and a message.
+    """
+
+    verb: str
+    path: str
+    answer: Callable[[Service, Asked], Awaitable[Any]]
+    about: str = ""
+    body: Schema = field(default_factory=lambda: an_object({}, others=True))
+    returns: Schema = field(default_factory=dict)
+    accepts: Sequence[str] = (JSON,)
+    gives: str = JSON
+    error: Callable[[int, str], Any] = as_error
+
+
+class Json(Response):
+    """A response in JSON. What UTF-8 cannot say, half of a surrogate pair, becomes a question mark."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes of the body."""
+        return json.dumps(jsonable(content), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+
+
+async def read(request: Request, route: Route, limits: Limits) -> Asked:
+    """Read a request, and raise an error if it is too large, too slow, or not what the route accepts."""
+    fields = check("", _fields(request.query_params.multi_items()), route.body, written=True)
+    if route.verb == "POST":
+        fields |= await _read_body(request, route, limits)
+    for name in route.body.get("required", ()):
+        if name not in fields:
+            raise UsageError(f"the field {name!r} is missing.")
+    return Asked(fields, request.client.host if request.client else "", request)
+
+
+async def _read_body(request: Request, route: Route, limits: Limits) -> dict[str, Any]:
+    kind, _, about = request.headers.get("content-type", JSON).lower().partition(";")
+    if (kind := kind.strip()) not in route.accepts:
+        raise Refusal(415, f"the body is {kind}, and {' or '.join(route.accepts)} is expected.")
+    if kind != FILES and "charset" in about and "utf-8" not in about and "utf8" not in about:
+        raise Refusal(415, f"the body is not UTF-8, but{about}.")
+    try:
+        async with asyncio.timeout(limits.seconds):
+            body = await _limited(request, limits.body_bytes)
+        if not body:
+            return {}
+        if kind == JSON:
+            fields = json.loads(body.decode(), parse_constant=_refuse_constant)
+        elif kind == FORM:
+            fields = _fields(parse_qsl(body.decode(), keep_blank_values=True, errors="strict"))
+        else:
+            form = await _parse_files(request, body)
+            fields = _fields(form.multi_items())
+    except TimeoutError:
+        raise Refusal(408, f"the request did not arrive within {limits.seconds:g} seconds.") from None
+    except (ValueError, RecursionError, MultiPartException) as error:
+        if isinstance(error, Refusal):
+            raise
+        raise Refusal(400, f"the body is not valid {kind}: {_reason(error)}.") from None
+    return check("the body", fields, route.body, written=kind != JSON)
+
+
+async def _limited(request: Request, most: int) -> bytes:
+    """Return the body. Raise an error as soon as it is known to be too large."""
+    refusal = Refusal(413, f"the body has more than {most} bytes. Send less at once.")
+    length = request.headers.get("content-length", "0")
+    if length.isdecimal() and int(length) > most:
+        raise refusal
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise refusal
+    return bytes(body)
+
+
+async def _parse_files(request: Request, body: bytes) -> FormData:
+    async def once() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    return await MultiPartParser(request.headers, once(), max_part_size=len(body)).parse()
+
+
+def _fields(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return fields by name; a name that comes several times has a list."""
+    fields = dict[str, list[Any]]()
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in fields.items()}
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _reason(error: Exception) -> str:
+    return "it is nested too deeply" if isinstance(error, RecursionError) else f"{error}"
+
+
+async def unless_gone(request: Request, answer: Awaitable[Any]) -> Any:
+    """Wait for an answer. If the client goes away before, cancel it and raise ClientDisconnect."""
+    answering = asyncio.ensure_future(answer)
+    watching = asyncio.ensure_future(_is_gone(request))
+    try:
+        await asyncio.wait([answering, watching], return_when=asyncio.FIRST_COMPLETED)
+        if not answering.done():
+            raise ClientDisconnect
+        return answering.result()
+    finally:
+        watching.cancel()
+        answering.cancel()
+
+
+async def _is_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
