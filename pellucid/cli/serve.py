@@ -5,7 +5,7 @@ import logging
 from dataclasses import fields
 
 from pellucid.cli.arguments import check_models
-from pellucid.errors import PellucidError, did_you_mean
+from pellucid.errors import PellucidError, UsageError, did_you_mean
 
 LOG = logging.getLogger("pellucid")
 
@@ -26,10 +26,11 @@ def run(arguments: argparse.Namespace) -> None:
     named = [Named.of(each) for each in arguments.models]
     check_models(argparse.Namespace(model=[each.path for each in named]))
     known = [limit.name for limit in fields(Limits)]
-    for name, _ in arguments.limits:
+    for name, value in arguments.limits:
         if name not in known:
-            raise PellucidError(
-                f"--limit {name}: it is none of {', '.join(known)}.{did_you_mean(name, known)}"
+            near = did_you_mean(name, known)
+            raise UsageError(
+                f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
             )
     limits = Limits(**dict(arguments.limits))
     with listen(arguments.host, arguments.port) as listening:

@@ -85,8 +85,9 @@ class Door:
 
 
 class Promise(NamedTuple):
-    """A request that was told to come again: its work in tokens, and from when until when it may come."""
+    """A request that was told to come again: what it asks, its work in tokens, and when it may come."""
 
+    key: int
     cost: float
     begin: float
     end: float
@@ -101,7 +102,7 @@ class Queue:
 
     def __init__(self, speed: Callable[[], float]) -> None:
         self._speed = speed  # tokens per second
-        self._accepted, self._promised = dict[str, float](), dict[int, Promise]()
+        self._accepted, self._promised = dict[str, float](), list[Promise]()
 
     @contextmanager
     def entered(self, client: str, cost: float, seconds: float, key: int) -> Iterator[None]:
@@ -123,22 +124,18 @@ class Queue:
 
     def _accept(self, client: str, cost: float, seconds: float, key: int) -> None:
         now, ahead, speed = time.monotonic(), self.ahead(client, cost), self._speed()
-        self._promised = {each: one for each, one in self._promised.items() if one.end > now}
-        promise = self._promised.get(key)
-        comes_again = promise is not None and promise.begin <= now
-        allowed = seconds if comes_again else seconds * NEW
+        self._promised = [one for one in self._promised if one.end > now]
+        mine = next((one for one in self._promised if one.key == key and one.begin <= now), None)
+        allowed = seconds * (NEW if mine is None else 1)
         if self._accepted and ahead / speed > allowed:
-            self._refuse(cost, ahead - allowed * speed, speed, key, promise)
-        self._promised.pop(key, None)
+            others = sum(one.cost for one in self._promised)
+            wait = math.ceil((ahead + others) / speed - allowed)
+            if wait <= LONGEST:
+                self._promised.append(Promise(key, cost, now + wait, now + wait + GRACE))
+            message = (
+                "more is queued than can be translated in time. Ask again after the time in Retry-After."
+            )
+            raise Refusal(503, message, min(wait, LONGEST))
+        if mine is not None:
+            self._promised.remove(mine)
         self._accepted[client] = self._accepted.get(client, 0) + cost
-
-    def _refuse(self, cost: float, excess: float, speed: float, key: int, promise: Promise | None) -> None:
-        now = time.monotonic()
-        others = sum(one.cost for each, one in self._promised.items() if each != key)
-        wait = math.ceil((excess + others) / speed)
-        if promise is not None and promise.begin > now:
-            wait = math.ceil(promise.begin - now)
-        elif wait <= LONGEST:
-            self._promised[key] = Promise(cost, now + wait, now + wait + GRACE)
-        message = "more is queued than can be translated in time. Ask again after the time in Retry-After."
-        raise Refusal(503, message, min(wait, LONGEST))

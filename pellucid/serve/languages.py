@@ -1,7 +1,7 @@
 """Which model translates between which languages, and in which language a text is."""
 
+import functools
 import re
-import threading
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -47,10 +47,9 @@ class Languages:
         for name, pairs, model in models:
             for pair in pairs:
                 if pair in names:
-                    both = f"{names[pair]} and {name}"
                     raise UsageError(
-                        f"{both} both translate {'-'.join(pair)}. Leave one out, or choose the pair of the "
-                        f"other, such as {name}:SOURCE-TARGET."
+                        f"{names[pair]} and {name} both translate {'-'.join(pair)}. Leave one out, or choose "
+                        f"another pair of one, such as {name}:SOURCE-TARGET."
                     )
                 names[pair], self._models[pair] = name, model
 
@@ -80,25 +79,18 @@ class Languages:
         )
 
 
-class Detector:
-    """Tells in which of some languages a text is. It is loaded when it is first needed."""
+@functools.cache
+def identifier() -> Any:
+    """Return what detects languages. To load it takes a second."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    def __init__(self) -> None:
-        self._loading, self._identifier = threading.Lock(), None
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
-    def load(self) -> Any:
-        """Return the detector for all languages that it knows."""
-        with self._loading:
-            if self._identifier is None:
-                from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-                self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-            return self._identifier
-
-    def detect(self, text: str, among: Iterable[str]) -> dict[str, float]:
-        """Return how probable it is, for each of these languages, that the text is in it; the likeliest
-        first. It is 0 for a language that the detector does not know."""
-        found = dict(self.load().rank(text[:READ]))
-        likely = {code: found.get(re.split("[-_]", code)[0].lower(), 0.0) for code in among}
-        total = sum(likely.values()) or 1.0
-        return {code: p / total for code, p in sorted(likely.items(), key=lambda each: -each[1])}
+def detect(text: str, among: Iterable[str]) -> dict[str, float]:
+    """Return how probable it is, for each of these languages, that the text is in it; the likeliest first. It
+    is 0 for a language that the detector does not know."""
+    found = dict(identifier().rank(text[:READ]))
+    likely = {code: found.get(re.split("[-_]", code)[0].lower(), 0.0) for code in among}
+    total = sum(likely.values()) or 1.0
+    return {code: p / total for code, p in sorted(likely.items(), key=lambda each: -each[1])}

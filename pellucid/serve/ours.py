@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, NamedTuple
+import math
+from collections.abc import AsyncIterator
+from typing import Any
 
 from starlette.responses import StreamingResponse
 
@@ -22,7 +23,7 @@ from pellucid.serve.schema import (
     of_setting,
     one_of,
 )
-from pellucid.serve.service import AUTO, Model, Service
+from pellucid.serve.service import AUTO, Job, Model, Service
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
 THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
@@ -59,40 +60,31 @@ TRANSLATION = an_object(
 )
 
 
-class Job(NamedTuple):
-    """What is asked: the texts, the language of each, the language to translate to, and the options."""
-
-    texts: list[str]
-    sources: list[str]
-    target: str
-    options: dict[str, Any]
-
-
-async def read_job(service: Service, fields: Mapping[str, Any]) -> Job:
-    """Return what these fields ask for; detect languages that are not given."""
+async def read_job(service: Service, asked: Asked) -> Job:
+    """Return what the fields ask for; detect languages that are not given."""
+    fields, languages = asked.fields, service.languages
     texts = fields["text"] if isinstance(fields["text"], list) else [fields["text"]]
     source, target = fields.get("source"), fields.get("target")
     if target is None:
-        (target, *others) = service.languages.targets()
+        (target, *others) = languages.targets()
         if others:
             raise UsageError(f"the field 'target' is missing. Set one of {', '.join([target, *others])}.")
     if source is None:
-        among = service.languages.sources(target)
+        among = languages.sources(target)
         source = among[0] if len(among) == 1 else AUTO
     sources = [source] * len(texts)
     if source == AUTO:
         sources = [next(iter(each)) for each in await service.detect(texts, target)]
-    given = {name: fields[name] for name in TranslationOptions.__annotations__ if name in fields}
-    return Job(texts, sources, target, check_values(given))
+    options = check_values(
+        {name: fields[name] for name in TranslationOptions.__annotations__ if name in fields}
+    )
+    return Job(asked.client, texts, sources, target, options, fields.get("seconds", math.inf))
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate one text or several."""
-    job = await read_job(service, asked.fields)
-    seconds = asked.fields.get("seconds")
-    done = await service.translate(*job[:3], asked.client, job.options, seconds)
-    said = []
-    for translation, source in zip(done, job.sources, strict=True):
+    job, said = await read_job(service, asked), []
+    for translation, source in zip(await service.translate(job), job.sources, strict=True):
         said.append(as_table(translation, asked.fields.get("scores", False)) | {"source": source})
         if asked.fields.get("alignment"):
             model = service.languages.model(source, job.target)
@@ -134,12 +126,12 @@ class Growth:
 
 async def stream(service: Service, asked: Asked) -> StreamingResponse:
     """Translate a text, and send each piece of its translation as soon as it will not change any more."""
-    job = await read_job(service, asked.fields)
+    job = await read_job(service, asked)
     if len(job.texts) != 1 or any(job.options.get(name, 1) != 1 for name in ("beam", "n_best")):
         raise UsageError("a stream is of one text, and follows one hypothesis. Leave out beam and n_best.")
-    growth, options = Growth(), job.options | {"beam": 1}
-    seconds, model = asked.fields.get("seconds"), service.languages.model(job.sources[0], job.target)
-    translating = asyncio.create_task(service.translate(*job[:3], asked.client, options, seconds, growth.put))
+    growth, model = Growth(), service.languages.model(job.sources[0], job.target)
+    job = job._replace(options={**job.options, "beam": 1})
+    translating = asyncio.create_task(service.translate(job, growth.put))
     translating.add_done_callback(lambda _: growth.put(growth.ids))
     try:
         await growth.wait()

@@ -4,6 +4,7 @@ the models again."""
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 from collections.abc import Iterator
@@ -59,9 +60,9 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise PellucidError(
-            f"{host}:{port}: {error.strerror or error}. Choose another --host or --port."
-        ) from error
+        number = error.errno or 0  # negative if the name is not known
+        reason = os.strerror(number) if number > 0 else error.strerror
+        raise PellucidError(f"{host}:{port}: {reason}. Choose another --host or --port.") from error
 
 
 def run(service: Service, listening: socket.socket) -> None:

@@ -1,6 +1,7 @@
 """What all routes share: translate the texts of a client with the right models, within the limits."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError
-from pellucid.search.hypotheses import Found
 from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import LATE, Batcher, Late
-from pellucid.serve.languages import Detector, Languages, Named
+from pellucid.serve.languages import Languages, Named, detect, identifier
 from pellucid.translate.call import Call, is_one
 from pellucid.translate.translation import Translation, translations_of
 from pellucid.translator import load
@@ -34,47 +35,50 @@ class Model:
         decoder = self.translator.decoder(typical)
         self.batcher = Batcher(decoder, typical.requests, typical.special, memory)
         self.queue = Queue(lambda: self.batcher.speed)
-        self._users, self._is_replaced = 0, False
+        self.users = 0  # requests that are open
 
     def to(self, target: str) -> str | None:
         """Return what the translator calls a target language: None if it does not name its languages."""
         return target if self.translator.languages else None
 
-    def prepare(self, texts: Sequence[str], target: str, options: Mapping[str, Any]) -> Call:
-        """Return the input of the search for these texts."""
-        return self.translator.prepare(texts, self.to(target), {**options, "memory": self.memory})  # type: ignore[typeddict-item]
-
-    def finish(self, call: Call, found: Sequence[Sequence[Found]]) -> list[Translation]:
-        """Return the translations, made from what the search found."""
-        return translations_of(call, found, self.translator.vocabulary)
+    def prepare(self, job: "Job") -> Call:
+        """Return the input of the search for the texts of a job."""
+        options: Any = {**job.options, "memory": self.memory}
+        return self.translator.prepare(job.texts, self.to(job.target), options)
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Keep the model until the block ends, even if it is replaced meanwhile."""
-        self._users += 1
+        """Keep the model open until the block ends, even if another replaces it meanwhile."""
+        self.users += 1
         try:
             yield
         finally:
-            self._users -= 1
-            self._close_if_unused()
-
-    def replace(self) -> None:
-        """Close the model as soon as nobody uses it."""
-        self._is_replaced = True
-        self._close_if_unused()
-
-    def _close_if_unused(self) -> None:
-        if self._is_replaced and not self._users:
-            self.batcher.close()
+            self.users -= 1
 
 
-class Part(NamedTuple):
-    """The texts of a request that one model translates, and the futures of what the search finds."""
+class Job(NamedTuple):
+    """What a client asks: its texts, the language of each, the language to translate to, the options of
+    `translate`, and in how many seconds at most."""
 
-    model: Model
-    indices: list[int]
-    call: Call
-    futures: list["asyncio.Future[list[Found]]"]
+    client: str
+    texts: Sequence[str]
+    sources: Sequence[str]
+    target: str
+    options: Mapping[str, Any] = MappingProxyType({})
+    seconds: float = math.inf
+
+    def part(self, indices: Sequence[int]) -> "Job":
+        """Return the part with these texts. Of a list of prefixes, each belongs to a text."""
+        texts, sources = ([each[index] for index in indices] for each in (self.texts, self.sources))
+        prefix: Any = self.options.get("prefix")
+        if is_one(prefix):
+            return self._replace(texts=texts, sources=sources)
+        if len(prefix) != len(self.texts):
+            raise UsageError(
+                f"prefix: {len(prefix)} prefixes for {len(self.texts)} texts. Give one for each."
+            )
+        options = {**self.options, "prefix": [prefix[index] for index in indices]}
+        return self._replace(texts=texts, sources=sources, options=options)
 
 
 class Service:
@@ -86,7 +90,7 @@ class Service:
     def __init__(
         self, named: Sequence[Named], limits: Limits, device: str, precision: str, memory: int
     ) -> None:
-        self.limits, self.door, self.detector = limits, Door(limits), Detector()
+        self.limits, self.door = limits, Door(limits)
         self._named, self._make = named, partial(Model, device=device, precision=precision, memory=memory)
         self._hands = ThreadPoolExecutor(HANDS, "pellucid hands")
         self.is_stopping = False
@@ -96,21 +100,29 @@ class Service:
 
     def load(self) -> tuple[list[Model], Languages]:
         """Load all models; raise an error if two serve the same pair of languages."""
-        models = [self._make(each) for each in self._named]
-        return models, Languages((each.name, each.pairs, each) for each in models)
+        with ExitStack() as undoing:
+            models = list[Model]()
+            for each in self._named:
+                models.append(self._make(each))
+                undoing.callback(models[-1].batcher.close)
+            languages = Languages((each.name, each.pairs, each) for each in models)
+            undoing.pop_all()
+        return models, languages
 
     async def reload(self) -> None:
-        """Load the models again and replace the present ones, which finish what they have accepted."""
+        """Load the models again. The present ones finish what they have accepted, and are closed."""
         before, (self.models, self.languages) = self.models, await asyncio.to_thread(self.load)
         for model in before:
-            model.replace()
+            while model.users:
+                await asyncio.sleep(0.1)
+            model.batcher.close()
 
     def _warm_up(self) -> None:
         """Measure the speed of each model, and load what detects languages, if several can be."""
         for model in self.models:
             model.batcher.measure()
         if len(self.languages.sources()) > 1:
-            self.detector.load()
+            identifier()
 
     def close(self) -> None:
         """Finish what was accepted, and end all threads."""
@@ -129,78 +141,47 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._hands, work, *arguments)
 
     async def detect(self, texts: Sequence[str], target: str | None = None) -> list[dict[str, float]]:
-        """Return how probable each source language is, for each text, the likeliest first."""
+        """Return, for each text, how probable each source language is, the likeliest first."""
         among = self.languages.sources(target)
         if target is not None and not among:
             self.languages.model(AUTO, target)  # raises the error that names the targets
-        return await self.aside(lambda: [self.detector.detect(text, among) for text in texts])
+        return await self.aside(lambda: [detect(text, among) for text in texts])
 
-    async def translate(
-        self,
-        texts: Sequence[str],
-        sources: Sequence[str],
-        target: str,
-        client: str,
-        options: Mapping[str, Any],
-        seconds: float | None = None,
-        grew: Callable[[list[int]], None] | None = None,
-    ) -> list[Translation]:
-        """Translate texts, each from its source language. Raise a Refusal if a limit or the time does not
-        allow it. If this is cancelled, its sentences leave the batch before the next step."""
-        left = self.limits.seconds if seconds is None else min(seconds, self.limits.seconds)
-        deadline, results = time.monotonic() + left, dict[int, Translation]()
-        indices = dict[Model, list[int]]()
-        for index, source in enumerate(sources):
-            indices.setdefault(self.languages.model(source, target), []).append(index)
-        with ExitStack() as held:
-            held.enter_context(self.door.entered(client, len(texts), sum(map(len, texts))))
-            for model in indices:
+    async def translate(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
+        """Translate the texts of a job. Raise a Refusal if a limit or the time does not allow it. If this is
+        cancelled, its sentences leave the batch before the next step.
+
+        grew: called after each step with the ids of a translation so far, in another thread.
+        """
+        left, results = min(job.seconds, self.limits.seconds), dict[int, Translation]()
+        deadline, parts = time.monotonic() + left, dict[Model, list[int]]()
+        for index, source in enumerate(job.sources):
+            parts.setdefault(self.languages.model(source, job.target), []).append(index)
+        with self.door.entered(job.client, len(job.texts), sum(map(len, job.texts))), ExitStack() as held:
+            for model in parts:
                 held.enter_context(model.used())
-            try:
-                async with asyncio.timeout(left):
-                    parts = list[Part]()
-                    for model, mine in indices.items():
-                        some = _some(texts, options, mine)
-                        call = await self.aside(model.prepare, some[0], target, some[1])
-                        parts.append(_submit(model, mine, call, client, deadline, grew, held))
-                    for part in parts:
-                        found = await asyncio.gather(*part.futures)
-                        done = await self.aside(part.model.finish, part.call, found)
-                        results |= zip(part.indices, done, strict=True)
-            except (TimeoutError, Late):
-                waits = [model.queue.ahead(client, 0) / model.batcher.speed for model in indices]
-                raise Refusal(503, LATE, max(waits, default=0)) from None
-        return [results[index] for index in range(len(texts))]
+            for model, indices in parts.items():  # usually one
+                done = self._translate(model, job.part(indices), deadline, grew)
+                results |= zip(indices, await done, strict=True)
+        return [results[index] for index in range(len(job.texts))]
 
-
-def _some(
-    texts: Sequence[str], options: Mapping[str, Any], mine: Sequence[int]
-) -> tuple[list[str], Mapping[str, Any]]:
-    """Return the texts with these indices, and the options for them: a list of prefixes has one for each."""
-    prefix: Any = options.get("prefix")
-    if not is_one(prefix):
-        if len(prefix) != len(texts):
-            raise UsageError(f"prefix: {len(prefix)} prefixes for {len(texts)} texts. Give one for each.")
-        options = {**options, "prefix": [prefix[index] for index in mine]}
-    return [texts[index] for index in mine], options
-
-
-def _submit(
-    model: Model,
-    mine: list[int],
-    call: Call,
-    client: str,
-    deadline: float,
-    grew: Callable[[list[int]], None] | None,
-    held: ExitStack,
-) -> Part:
-    """Queue the sentences of a call if there is time for them. When `held` is closed, those that are not
-    finished are cancelled."""
-    cost = sum(map(model.batcher.cost, call.requests))
-    key = hash((client, call.n_best, *(one.text for one in call.sentences)))
-    held.enter_context(model.queue.entered(client, cost, deadline - time.monotonic(), key))
-    timed = [replace(request, deadline=deadline) for request in call.requests]
-    futures = [asyncio.wrap_future(each) for each in model.batcher.submit(timed, client, grew)]
-    for each in futures:
-        held.callback(each.cancel)
-    return Part(model, mine, call, futures)
+    async def _translate(
+        self, model: Model, job: Job, deadline: float, grew: Callable[[list[int]], None] | None
+    ) -> list[Translation]:
+        """Translate texts with one model."""
+        key = hash((job.client, job.target, *job.texts))
+        try:
+            async with asyncio.timeout(deadline - time.monotonic()):
+                call = await self.aside(model.prepare, job)
+                requests = [replace(each, deadline=deadline) for each in call.requests]
+                cost, left = sum(map(model.batcher.cost, requests)), deadline - time.monotonic()
+                with model.queue.entered(job.client, cost, left, key):
+                    futures = model.batcher.submit(requests, job.client, grew)
+                    try:
+                        found = await asyncio.gather(*map(asyncio.wrap_future, futures))
+                    finally:  # after an error, the others are not wanted
+                        for each in futures:
+                            each.cancel()
+                return await self.aside(translations_of, call, found, model.translator.vocabulary)
+        except (TimeoutError, Late):
+            raise Refusal(503, LATE, model.queue.ahead(job.client, 0) / model.batcher.speed) from None
