@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -105,12 +104,10 @@ class Batcher:
         length = max(len(request.prefix), len(request.source) * self._said / self._read) + 1
         return len(request.source) + request.options.width * min(length, request.max_length)
 
-    def measure(self) -> None:
-        """Decode as many equal sentences as there is room for, so that the speed is known."""
+    def measure(self) -> list["Future[list[Found]]"]:
+        """Begin as many equal sentences as there is room for, so that the speed is known."""
         one = replace(self._typical, max_length=TRIAL)
-        for future in self.submit([one] * (self.room.rows // one.options.width), ""):
-            with suppress(PellucidError):
-                future.result()
+        return self.submit([one] * (self.room.rows // one.options.width), "")
 
     def submit(
         self, requests: Sequence[Request], client: str, grew: Callable[[list[int]], None] | None = None

@@ -34,6 +34,7 @@ class Model:
         typical = self.translator.typical(self.to(self.pairs[0][1]), {"memory": memory})
         decoder = self.translator.decoder(typical)
         self.batcher = Batcher(decoder, typical.requests, typical.special, memory)
+        self.batcher.measure()
         self.queue = Queue(lambda: self.batcher.speed)
         self.users = 0  # requests that are open
 
@@ -95,8 +96,8 @@ class Service:
         self._hands = ThreadPoolExecutor(HANDS, "pellucid hands")
         self.is_stopping = False
         self.models, self.languages = self.load()
-        self._warming = threading.Thread(target=self._warm_up, daemon=True)
-        self._warming.start()
+        if len(self.languages.sources()) > 1:  # so that the first detection does not wait for it
+            threading.Thread(target=identifier, daemon=True).start()
 
     def load(self) -> tuple[list[Model], Languages]:
         """Load all models; raise an error if two serve the same pair of languages."""
@@ -117,18 +118,10 @@ class Service:
                 await asyncio.sleep(0.1)
             model.batcher.close()
 
-    def _warm_up(self) -> None:
-        """Measure the speed of each model, and load what detects languages, if several can be."""
-        for model in self.models:
-            model.batcher.measure()
-        if len(self.languages.sources()) > 1:
-            identifier()
-
     def close(self) -> None:
         """Finish what was accepted, and end all threads."""
         for model in self.models:
             model.batcher.close()
-        self._warming.join()
         self._hands.shutdown()
 
     @property

@@ -21,7 +21,7 @@ def test_a_missing_extra_is_told_in_one_line(pellucid: Command, monkeypatch: pyt
     [
         (["nowhere"], 1, "nowhere: no such folder. Name a model folder (none is downloaded), or write demo."),
         (["demo:en-de"], 2, "demo does not translate en-de, but en-hi, fr-en, en-es, en-fr."),
-        (["demo:en-fr", "demo"], 2, "demo and demo both translate en-fr. Leave one out, or choose another pair"),
+        (["demo:en-fr", "demo"], 2, "demo and demo both translate en-fr. Leave one out, or "),
         (["demo", "--limit", "texs=5"], 2, '--limit texs=5: there is no such limit. Did you mean "texts"?'),
         (["demo", "--limit", "texts=0"], 2, "[limits] texts = 0 must be a whole number, 1 or more."),
         (["demo", "--host", "::1:2"], 1, "::1:2:0: "),
