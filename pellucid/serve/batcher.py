@@ -26,7 +26,10 @@ from pellucid.search.session import JOIN_AT, TOO_LARGE
 from pellucid.serve.table import Table
 from pellucid.serve.turns import Pending, Turns
 
-RECENT = 5.0  # seconds of decoding, over which the speed is measured
+RECENT, SLOW = (
+    256,
+    1 / 16,
+)  # steps by which the speed is measured; without the slowest, in which it was held up
 LATE = "it could not be translated before its deadline."
 TRIAL = 4  # tokens of each sentence with which the speed is measured at first
 
@@ -68,7 +71,7 @@ class Batcher:
         self._waiting, self._apart, self._gone = Turns(), Turns(), deque[Pending]()
         self._changed, self._is_closed = threading.Condition(), False
         self.steps = self.decoded = self.tokens = 0
-        self.seconds = self._recent_tokens = self._recent_seconds = 0.0
+        self.seconds, self._recent = 0.0, deque[tuple[int, float]](maxlen=RECENT)
         self._read = self._said = 100.0  # tokens of sources, and of their finished translations
         self._thread = threading.Thread(target=self._run, daemon=True, name="pellucid batcher")
         self._thread.start()
@@ -96,13 +99,14 @@ class Batcher:
     @property
     def speed(self) -> float:
         """Return how many tokens a second are computed while there is enough to do; inf if not known yet."""
-        return self._recent_tokens / self._recent_seconds if self._recent_seconds else math.inf
+        by_time = sorted(self._recent, key=lambda step: step[1])
+        kept = by_time[: len(by_time) - int(len(by_time) * SLOW)]
+        return sum(tokens for tokens, _ in kept) / sum(seconds for _, seconds in kept) if kept else math.inf
 
-    def cost(self, request: Request) -> float:
-        """Return how many tokens have to be computed for a sentence, as far as one can tell: those of its
-        source and of each hypothesis, which will be as long in proportion as those before."""
-        length = max(len(request.prefix), len(request.source) * self._said / self._read) + 1
-        return len(request.source) + request.options.width * min(length, request.max_length)
+    def cost(self, tokens: float, width: int) -> float:
+        """Return how many tokens have to be computed for sources with so many tokens, if each hypothesis will
+        be as long in proportion as those before."""
+        return tokens * (1 + width * self._said / self._read)
 
     def measure(self) -> list["Future[list[Found]]"]:
         """Begin as many equal sentences as there is room for, so that the speed is known."""
@@ -224,6 +228,4 @@ class Batcher:
     def _count(self, tokens: int, seconds: float, is_full: bool) -> None:
         self.steps, self.tokens, self.seconds = self.steps + 1, self.tokens + tokens, self.seconds + seconds
         if is_full:
-            kept = math.exp(-seconds / RECENT)
-            self._recent_tokens = self._recent_tokens * kept + tokens
-            self._recent_seconds = self._recent_seconds * kept + seconds
+            self._recent.append((tokens, seconds))

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,11 @@ from pellucid.serve.app import make_app
 from pellucid.serve.service import Service
 
 LOG = logging.getLogger("pellucid")
+SWITCH = (
+    5e-4  # seconds, after which a thread lets another run Python: each step of a batch waits several times
+)
+IDLE = 60  # seconds, for which a connection is kept without a request
+LAST = 0.3  # seconds, in which a last request may arrive on each connection
 HEAD = 10.0  # seconds, in which the head of a request must arrive
 
 
@@ -40,6 +46,11 @@ class Protocol(H11Protocol):
                 self._timer = None
         elif self._timer is None:
             self._wait()
+
+    def shutdown(self) -> None:
+        """Close the connection, but read a request that is on its way, and finish one that was read."""
+        is_idle = self.cycle is None or self.cycle.response_complete
+        self.loop.call_later(LAST if is_idle else 0, super().shutdown)
 
     def _wait(self) -> None:
         self._timer = self.loop.call_later(HEAD, self.transport.close)
@@ -75,8 +86,10 @@ def run(service: Service, listening: socket.socket) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
     )
+    sys.setswitchinterval(SWITCH)
     asyncio.run(_run(service, Server(config), listening))
     service.close()
 

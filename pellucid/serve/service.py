@@ -37,15 +37,26 @@ class Model:
         self.batcher.measure()
         self.queue = Queue(lambda: self.batcher.speed)
         self.users = 0  # requests that are open
+        self._tokens, self._characters = 1000.0, 4000.0  # of the sources so far
 
     def to(self, target: str) -> str | None:
         """Return what the translator calls a target language: None if it does not name its languages."""
         return target if self.translator.languages else None
 
-    def prepare(self, job: "Job") -> Call:
+    def cost(self, job: "Job") -> float:
+        """Return how many tokens have to be computed for a job, as far as its texts tell before they become
+        tokens."""
+        options, tokens = job.options, job.characters * self._tokens / self._characters + len(job.texts)
+        beam = options.get("beam", self.translator.config.translation.beam)
+        return self.batcher.cost(tokens, options.get("n_best", 1) if options.get("sample") else beam)
+
+    def prepare(self, job: "Job", deadline: float) -> Call:
         """Return the input of the search for the texts of a job."""
         options: Any = {**job.options, "memory": self.memory}
-        return self.translator.prepare(job.texts, self.to(job.target), options)
+        call = self.translator.prepare(job.texts, self.to(job.target), options)
+        self._tokens += sum(len(one.source) for one in call.requests)
+        self._characters += job.characters
+        return replace(call, requests=[replace(one, deadline=deadline) for one in call.requests])
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -67,6 +78,11 @@ class Job(NamedTuple):
     target: str
     options: Mapping[str, Any] = MappingProxyType({})
     seconds: float = math.inf
+
+    @property
+    def characters(self) -> int:
+        """Return the length of all texts."""
+        return sum(map(len, self.texts))
 
     def part(self, indices: Sequence[int]) -> "Job":
         """Return the part with these texts. Of a list of prefixes, each belongs to a text."""
@@ -150,7 +166,7 @@ class Service:
         deadline, parts = time.monotonic() + left, dict[Model, list[int]]()
         for index, source in enumerate(job.sources):
             parts.setdefault(self.languages.model(source, job.target), []).append(index)
-        with self.door.entered(job.client, len(job.texts), sum(map(len, job.texts))), ExitStack() as held:
+        with self.door.entered(job.client, len(job.texts), job.characters), ExitStack() as held:
             for model in parts:
                 held.enter_context(model.used())
             for model, indices in parts.items():  # usually one
@@ -162,19 +178,17 @@ class Service:
         self, model: Model, job: Job, deadline: float, grew: Callable[[list[int]], None] | None
     ) -> list[Translation]:
         """Translate texts with one model."""
-        key = hash((job.client, job.target, *job.texts))
+        key, left = hash((job.client, job.target, *job.texts)), deadline - time.monotonic()
         try:
-            async with asyncio.timeout(deadline - time.monotonic()):
-                call = await self.aside(model.prepare, job)
-                requests = [replace(each, deadline=deadline) for each in call.requests]
-                cost, left = sum(map(model.batcher.cost, requests)), deadline - time.monotonic()
-                with model.queue.entered(job.client, cost, left, key):
-                    futures = model.batcher.submit(requests, job.client, grew)
+            with model.queue.entered(job.client, model.cost(job), left, key):
+                async with asyncio.timeout(left):
+                    call = await self.aside(model.prepare, job, deadline)
+                    futures = model.batcher.submit(call.requests, job.client, grew)
                     try:
                         found = await asyncio.gather(*map(asyncio.wrap_future, futures))
                     finally:  # after an error, the others are not wanted
                         for each in futures:
                             each.cancel()
-                return await self.aside(translations_of, call, found, model.translator.vocabulary)
+                    return await self.aside(translations_of, call, found, model.translator.vocabulary)
         except (TimeoutError, Late):
             raise Refusal(503, LATE, model.queue.ahead(job.client, 0) / model.batcher.speed) from None

@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -45,18 +46,18 @@ class Turns:
     """The sentences that wait: a list for each client, and the clients in the order of their turns."""
 
     def __init__(self) -> None:
-        self._lists: dict[str, dict[Pending, None]] = {}
+        self._lists = OrderedDict[str, OrderedDict[Pending, None]]()
         self.rows = 0  # of all sentences
 
     def add(self, sentence: Pending) -> None:
         """Append a sentence to the list of its client. A new client has the last turn."""
-        self._lists.setdefault(sentence.client, {})[sentence] = None
+        self._lists.setdefault(sentence.client, OrderedDict())[sentence] = None
         self.rows += sentence.width
 
     def remove(self, sentence: Pending) -> None:
         """Take a sentence from its list, if it is there."""
-        mine = self._lists.get(sentence.client, {})
-        if sentence in mine:
+        mine = self._lists.get(sentence.client)
+        if mine is not None and sentence in mine:
             del mine[sentence]
             self.rows -= sentence.width
             if not mine:
@@ -74,5 +75,5 @@ class Turns:
             taken.append(sentence)
             self.remove(sentence)
             if mine:
-                self._lists[client] = self._lists.pop(client)  # to the end
+                self._lists.move_to_end(client)
         return taken
