@@ -1,0 +1,83 @@
+"""Models that translate by rule, for tests of what stands around the words."""
+
+import asyncio
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from pellucid.serve.placing import Link
+from pellucid.serve.texts import make_plan, translate_plan
+from pellucid.translate.translation import Hypothesis
+
+Rule = Callable[[list[str]], list[tuple[str, int]]]  # from words to words, each with its source word's number
+
+
+@dataclass
+class Answer:
+    """The part of a hypothesis that is needed here, and its links."""
+
+    text: str
+    links: list[Link]
+
+
+def same(words: list[str]) -> list[tuple[str, int]]:
+    return [(word, number) for number, word in enumerate(words)]
+
+
+def loud(words: list[str]) -> list[tuple[str, int]]:
+    return [(word.upper(), number) for number, word in enumerate(words)]
+
+
+def backwards(words: list[str]) -> list[tuple[str, int]]:
+    return loud(words)[::-1]
+
+
+def wild(chance: random.Random) -> Rule:
+    """A model that permutes, drops, repeats and inverts words."""
+
+    def rule(words: list[str]) -> list[tuple[str, int]]:
+        said = [(word[:: chance.choice((1, -1))], number) for number, word in enumerate(words)]
+        said = [each for each in said for _ in range(chance.choice((0, 1, 1, 1, 2)))]
+        if chance.random() < 0.5:
+            chance.shuffle(said)
+        return said
+
+    return rule
+
+
+def translate(document: str, rule: Rule, form: str = "text", **options: object) -> str:
+    """Return a document as a rule translates its words."""
+    plan = make_plan(document, form, **options)  # type: ignore[arg-type]
+
+    async def answer(texts: list[str]) -> Sequence[Hypothesis]:
+        return cast("Sequence[Hypothesis]", [say(text, rule) for text in texts])
+
+    async def align(asked: list[tuple[str, Hypothesis, str]]) -> Sequence[Sequence[Link]]:
+        return [links_in(cast("Answer", hypothesis), text) for _, hypothesis, text in asked]
+
+    return asyncio.run(translate_plan(plan, answer, align))
+
+
+def say(text: str, rule: Rule) -> Answer:
+    """Translate one sentence. A word is what stands between spaces, without the punctuation at its end."""
+    found = list(re.finditer(r"[^\s.,;!?]+|[.,;!?]+", text))
+    said, links, last = "", list[Link](), -1
+    for word, number in rule([each[0] for each in found]):
+        start, end = found[number].span()
+        said += text[found[number - 1].end() : start] if number == last + 1 and said else " " if said else ""
+        links.append(Link(len(said), len(said) + len(word), start, end))
+        said, last = said + word, number
+    return Answer(said, links)
+
+
+def links_in(answer: Answer, text: str) -> list[Link]:
+    """Return the links of an answer whose text was changed a little."""
+    links, cursor = list[Link](), 0
+    for link in answer.links:
+        word = answer.text[link.start : link.end]
+        if (start := text.find(word, cursor)) >= 0:
+            cursor = start + len(word)
+            links.append(link._replace(start=start, end=cursor))
+    return links
