@@ -29,8 +29,8 @@ class Mark:
 
     raw: str
     start: int  # a place in the sentence
-    left: bool = False  # whether white space stood there
-    right: bool = False
+    left: str = ""  # the character before it, if it stands alone; "" is an end of the sentence, or a tag
+    right: str = ""
     parted: bool = False  # whether it parted a word: the sentence has a space in its place
     close: str = ""  # the closing tag of a pair
     end: int = 0
@@ -58,7 +58,7 @@ def take_out(items: Sequence[Item]) -> tuple[str, list[Mark]]:
             if item.kind == "open":
                 levels.append(mark.inside)
                 continue
-            mark.left, mark.right = before.text[-1:].isspace(), after.text[:1].isspace()
+            mark.left, mark.right = before.text[-1:], after.text[:1]
             mark.parted = inside_word(whole, place)
             text += " " if mark.parted and text[-1] != " " else ""
     return text.rstrip(), levels[0]
@@ -68,24 +68,46 @@ def put_back(
     marks: Sequence[Mark], source: str, text: str, links: Sequence[Link], encode: Callable[[str], str]
 ) -> str:
     """Return a translation with the marks of its source. encode: turns text into the document's text."""
-    pieces, cursor, space = [""], 0, False
+    pieces, cursor, last = [""], 0, "x"
     found = PLACEHOLDER.finditer(text)  # nothing is put into one
     ends = {place: each.end() for each in found for place in range(each.start() + 1, each.end())}
 
-    def put(piece: str) -> None:
-        nonlocal space
+    def put(piece: str, right: str) -> None:
+        nonlocal last
         if piece:
-            pieces.append(" " + piece if space and not piece[0].isspace() else piece)
-            space = False
+            pieces.append(" " + piece if _wants_space(last, piece[0]) else piece)
+            last = right
 
-    links = sorted(links)
+    for place, raw, mark in _order(marks, sorted(links), 0, len(text), _beside(source, text, links)):
+        place = ends.get(place, place)
+        put(encode(text[cursor:place]), "x")
+        cursor = max(cursor, place)
+        if mark and mark.parted and text[cursor : cursor + 1] == " ":
+            cursor += 1
+        elif mark and mark.parted:
+            pieces[-1] = pieces[-1].removesuffix(" ")
+        if mark and _wants_space(mark.left, pieces[-1][-1:]):
+            put(" ", "x")
+        put(raw, mark.right if mark else "x")
+    put(encode(text[cursor:]), "x")
+    return "".join(pieces)
+
+
+def _wants_space(beside: str, now: str) -> bool:
+    """Tell whether a mark needs a space on a side where the first character stood, and the second stands."""
+    if beside.isspace():
+        return now.strip() != ""
+    return (is_word(now) or now == "&") and not is_word(beside)
+
+
+def _beside(source: str, text: str, links: Sequence[Link]) -> Callable[[Mark], int]:
+    """Return what finds the place of a mark: before the translation of the next word, or after that of the
+    word before, whichever is nearer to it in the source."""
     by_start = sorted((link.source_start, link.start) for link in links)
     by_end = sorted((link.source_end, link.end) for link in links)
 
-    def beside(mark: Mark) -> int:
-        """Return the place before the translation of the next word, or after that of the word before,
-        whichever is nearer to the mark."""
-        near = [(mark.start, 3, 0 if mark.start == 0 else len(text))]
+    def place(mark: Mark) -> int:
+        near = [(len(source) + 1, 0, 0 if mark.start == 0 else len(text))]
         if (after := bisect_left(by_start, (mark.start,))) < len(links):
             word = is_word(source[mark.start : mark.start + 1])
             near.append((by_start[after][0] - mark.start, 0 if word else 2, by_start[after][1]))
@@ -93,20 +115,7 @@ def put_back(
             near.append((mark.start - by_end[before][0], 1, by_end[before][1]))
         return min(near)[2]
 
-    for place, raw, mark in _order(marks, links, 0, len(text), beside):
-        place = ends.get(place, place)
-        put(encode(text[cursor:place]))
-        cursor = max(cursor, place)
-        if mark and mark.parted and text[cursor : cursor + 1] == " ":
-            cursor += 1
-        elif mark and mark.parted:
-            pieces[-1] = pieces[-1].removesuffix(" ")
-        space = space or (mark is not None and mark.left and pieces[-1][-1:].strip() != "")
-        put(raw)
-        space = mark is not None and mark.right
-    space = space and cursor < len(text)
-    put(encode(text[cursor:]))
-    return "".join(pieces)
+    return place
 
 
 def _order(

@@ -144,9 +144,9 @@ async def translate_plan(
 def _make_sentence(items: Sequence[Item]) -> Sentence:
     left, right = 0, len(items)
     while left < right:  # what stands before the first word, and after the last one
-        if items[left].kind == "lone" or items[left].text.isspace():
+        if _stays_outside(items[left], items[left + 1 : left + 2]):
             left += 1
-        elif items[right - 1].kind == "lone" or items[right - 1].text.isspace():
+        elif _stays_outside(items[right - 1], items[max(right - 2, 0) : right - 1]):
             right -= 1
         elif _is_pair(items[left:right]):
             left, right = left + 1, right - 1
@@ -156,6 +156,12 @@ def _make_sentence(items: Sequence[Item]) -> Sentence:
     parts = items, items[:left], items[right:]
     raw, before, after = ("".join(item.raw for item in part) for part in parts)
     return Sentence(raw, before, after, items[left:right], text, marks)
+
+
+def _stays_outside(item: Item, beside: Sequence[Item]) -> bool:
+    """Tell whether a piece at an end of a sentence is white space, or stands alone and touches no word."""
+    touches = item.raw[:1] != "<" and any(each.text.strip() for each in beside)
+    return item.text.isspace() or (item.kind == "lone" and not touches)
 
 
 def _is_pair(items: Sequence[Item]) -> bool:
