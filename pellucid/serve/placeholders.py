@@ -10,7 +10,7 @@ PLACEHOLDER = re.compile(
     | %% | (?<!\d) % (?: \d++\$ | \([^()\s]*+\) )? [-+\#\d.*]*+ (?: hh?|ll?|[zjtqL] )? [diouxXeEfFgGcrspaA@]
     | \{\{ [^{}]*+ \}\} | \{% [^{}%]*+ %\}
     | [$%\#]? \{ \s*+ [\w.$-]*+ \s*+ (?: [,:|!\[] (?: [^{}]++ | \{[^{}]*+\} )*+ )? \}
-    | (?: (?<!\w) [+\-−±] )? \d++ (?: [.,:/'’\u00a0\u202f\u2009] \d++ )*+
+    | (?: (?<!\w) [+\-−±] )? \d++ (?: [.,:/'’\-\u00a0\u202f\u2009] \d++ )*+
     """,
     re.VERBOSE,
 )
@@ -49,5 +49,5 @@ def _loose(placeholder: str) -> re.Pattern[str] | None:
         end = r"\b" if placeholder[-1].isalnum() else ""
         return re.compile(r"\s*".join(map(re.escape, placeholder)) + end, re.IGNORECASE)
     sign = "" if placeholder[0].isdigit() else r"[+\-−–±]\s?"
-    digits = r"[.,:/'’\s]?".join(letter for letter in placeholder if letter.isdigit())
+    digits = r"[.,:/'’\-\s]?".join(letter for letter in placeholder if letter.isdigit())
     return re.compile(rf"(?<!\d){sign}{digits}(?!\d)")

@@ -78,7 +78,8 @@ def put_back(
             pieces.append(" " + piece if _wants_space(last, piece[0]) else piece)
             last = right
 
-    for place, raw, mark in _order(marks, sorted(links), 0, len(text), _beside(source, text, links)):
+    everything = Mark("", -1, end=len(source) + 1, inside=list(marks))
+    for place, raw, mark in _order(everything, sorted(links), 0, len(text), _beside(source, text, links)):
         place = ends.get(place, place)
         put(encode(text[cursor:place]), "x")
         cursor = max(cursor, place)
@@ -100,18 +101,19 @@ def _wants_space(beside: str, now: str) -> bool:
     return (is_word(now) or now == "&") and not is_word(beside)
 
 
-def _beside(source: str, text: str, links: Sequence[Link]) -> Callable[[Mark], int]:
-    """Return what finds the place of a mark: before the translation of the next word, or after that of the
-    word before, whichever is nearer to it in the source."""
+def _beside(source: str, text: str, links: Sequence[Link]) -> Callable[[Mark, Mark], int]:
+    """Return what finds the place of a mark that stands inside another: before the translation of the next
+    word there, or after that of the word before, whichever is nearer to it in the source."""
     by_start = sorted((link.source_start, link.start) for link in links)
     by_end = sorted((link.source_end, link.end) for link in links)
 
-    def place(mark: Mark) -> int:
+    def place(mark: Mark, outer: Mark) -> int:
         near = [(len(source) + 1, 0, 0 if mark.start == 0 else len(text))]
-        if (after := bisect_left(by_start, (mark.start,))) < len(links):
+        after, before = bisect_left(by_start, (mark.start,)), bisect_right(by_end, (mark.start, inf)) - 1
+        if after < len(links) and by_start[after][0] < outer.end:
             word = is_word(source[mark.start : mark.start + 1])
             near.append((by_start[after][0] - mark.start, 0 if word else 2, by_start[after][1]))
-        if (before := bisect_right(by_end, (mark.start, inf)) - 1) >= 0:
+        if before >= 0 and by_end[before][0] > outer.start:
             near.append((mark.start - by_end[before][0], 1, by_end[before][1]))
         return min(near)[2]
 
@@ -119,29 +121,29 @@ def _beside(source: str, text: str, links: Sequence[Link]) -> Callable[[Mark], i
 
 
 def _order(
-    marks: Sequence[Mark], links: Sequence[Link], low: int, high: int, beside: Callable[[Mark], int]
+    outer: Mark, links: Sequence[Link], low: int, high: int, beside: Callable[[Mark, Mark], int]
 ) -> Iterator[tuple[int, str, Mark | None]]:
-    """Yield the marks between two places of a translation in their new order: where, what, and the mark if it
-    stands alone. links: of the words between the two places, sorted."""
-    runs = _longest_runs([mark for mark in marks if mark.close], links)
+    """Yield the marks inside another in their new order: where, what, and the mark if it stands alone. low,
+    high: where the outer one stands in the translation. links: of the words there, sorted."""
+    runs = _longest_runs([mark for mark in outer.inside if mark.close], links)
     taken = sorted((start, end, source) for source, (_, start, end) in runs.items())
     spans = list[tuple[int, int, int]]()
-    for number, mark in enumerate(marks):
+    for number, mark in enumerate(outer.inside):
         if mark.close and mark.start in runs:
             spans.append((*runs[mark.start][1:], number))
             continue
-        place = min(max(beside(mark), low), high)
+        place = min(max(beside(mark, outer), low), high)
         start, end, source = taken[bisect_left(taken, (place,)) - 1] if taken else (0, 0, 0)
         if start < place < end:  # not inside a pair that it stood beside
             place = start if mark.start <= source else end
         spans.append((place, place, number))
     for start, end, number in sorted(spans):
-        mark = marks[number]
+        mark = outer.inside[number]
         yield start, mark.raw, None if mark.close else mark
         if mark.close:
             first = bisect_left(links, start, key=lambda link: link.start)
             last = bisect_right(links, end, key=lambda link: link.end)
-            yield from _order(mark.inside, links[first:last], start, end, beside)
+            yield from _order(mark, links[first:last], start, end, beside)
             yield end, mark.close, None
 
 

@@ -31,7 +31,13 @@ def loud(words: list[str]) -> list[tuple[str, int]]:
 
 
 def backwards(words: list[str]) -> list[tuple[str, int]]:
-    return loud(words)[::-1]
+    last = len(words) - 1 if words[-1] in ".!?" else len(words)
+    return loud(words)[:last][::-1] + loud(words)[last:]
+
+
+def forgetful(words: list[str]) -> list[tuple[str, int]]:
+    """A model that drops placeholders."""
+    return [(word, number) for word, number in backwards(words) if "%" not in word and "{" not in word]
 
 
 def wild(chance: random.Random) -> Rule:
@@ -66,7 +72,8 @@ def say(text: str, rule: Rule) -> Answer:
     said, links, last = "", list[Link](), -1
     for word, number in rule([each[0] for each in found]):
         start, end = found[number].span()
-        said += text[found[number - 1].end() : start] if number == last + 1 and said else " " if said else ""
+        if said and (number == last + 1 or word[0] not in ".,;!?"):
+            said += text[found[number - 1].end() : start] if number == last + 1 else " "
         links.append(Link(len(said), len(said) + len(word), start, end))
         said, last = said + word, number
     return Answer(said, links)

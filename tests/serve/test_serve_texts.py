@@ -1,0 +1,133 @@
+"""What stands around the words comes back: white space, tags, entities, placeholders, broken markup."""
+
+import pytest
+from serve.fake_models import backwards, forgetful, loud, same, translate
+
+from pellucid.serve.texts import make_plan
+
+
+def sentences(document: str, form: str = "text", **options: object) -> list[str]:
+    return [each.text for each in make_plan(document, form, **options).sentences]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\n",
+        " \r\n\t ",
+        "\n\none. two!\r\n\r\n\r\n three \n",
+        "a b.  \u2028c\x85",
+        "12 %",
+        "{0}",
+        "\ud800 a. b",
+    ],
+)
+def test_white_space_and_line_breaks_stand_where_they_stood(text: str) -> None:
+    assert translate(text, same) == text
+    assert translate(text, loud) == text.upper()
+
+
+def test_a_text_is_split_into_lines_and_sentences() -> None:
+    text = "Dr. Smith came. He left!\nA line\nof 3.5 km.  End"
+    assert sentences(text) == ["Dr. Smith came.", "He left!", "A line", "of 3.5 km.", "End"]
+    assert sentences(text, sentences=False) == ["Dr. Smith came. He left!", "A line", "of 3.5 km. End"]
+    assert sentences(text, lines=False) == ["Dr. Smith came.", "He left!", "A line of 3.5 km.", "End"]
+
+
+def test_a_line_break_inside_a_sentence_goes_with_its_words() -> None:
+    assert translate("A line\nof text. End", loud, lines=False) == "A LINE\nOF TEXT. END"
+
+
+def test_sentences_without_spaces_between_them() -> None:
+    assert sentences("これは本です。あれは?", language="ja") == ["これは本です。", "あれは?"]
+    assert translate("本。犬。", lambda words: [("狗。", 0)], language="ja") == "狗。狗。"
+    assert translate("本。犬。", lambda words: [("A dog.", 0)], language="ja") == "A dog. A dog."
+
+
+def test_what_has_no_letters_is_not_translated() -> None:
+    assert sentences("42 - 3\n{name}: %s\nhttps://a.org\n<b>5</b>\n*") == []
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ("one <b>two three</b> four", "FOUR <b>THREE TWO</b> ONE"),
+        ("one <b>two <i>three</i></b>", "<b><i>THREE</i> TWO</b> ONE"),
+        ("one <img src='a'> two", "<img src='a'> TWO ONE"),
+        ("one<br>two", "ONE<br>TWO"),
+        ("a &lt;b&gt; c &amp; &eacute;", "É &amp; C &lt;B&gt; A"),
+        ("<p>one two<p><b>three four</b>", "<p>TWO ONE<p><b>FOUR THREE</b>"),
+        ("<b>One two. Three four.</b>", "<b>TWO ONE. FOUR THREE.</b>"),
+        ("<b>one<p>two</b> three", "<b>ONE<p>TWO</b> THREE"),
+        ("use <code>a b</code> now", "<code>a b</code> NOW USE"),
+        ("one <b translate='no'>two</b> three", "<b translate='no'>two</b> THREE ONE"),
+        ("<p class='x notranslate'>one <p>two</p></p>a b", "<p class='x notranslate'>one <p>two</p></p>B A"),
+        ("<script>if (a<b) c</script>a b<style></style>", "<script>if (a<b) c</script>B A<style></style>"),
+        ("<!doctype html><title>a b</title><!-- c d -->", "<!doctype html><title>B A</title><!-- c d -->"),
+        ("<pre>a b\n  c d</pre>", "<pre>B A\n  D C</pre>"),
+        ("one <a title='x > y' href=z>two</a>", "<a title='x > y' href=z>TWO</a> ONE"),
+        ("one <KEEP>two</KEEP> three", "<KEEP>two</KEEP> THREE ONE"),
+    ],
+)  # fmt: skip
+def test_html(document: str, expected: str) -> None:
+    assert translate(document, backwards, "html", ignored=["keep"]) == expected
+    assert translate(document, same, "html", ignored=["keep"]) == document
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ("<a><b>one two</b><c>three four</c></a>", "<a><b>TWO ONE</b><c>FOUR THREE</c></a>"),
+        ("<a>one <b>two</b> three</a>", "<a>THREE <b>TWO</b> ONE</a>"),
+        ("<a>one &unknown; two &#65;</a>", "<a>A &unknown; TWO ONE</a>"),
+        ("<p>one<![CDATA[two]]></p><?php three ?>", "<p>ONE<![CDATA[two]]></p><?php three ?>"),
+        ("<script>one two</script>", "<script>TWO ONE</script>"),
+    ],
+)
+def test_xml(document: str, expected: str) -> None:
+    assert translate(document, backwards, "xml") == expected
+    assert translate(document, same, "xml") == document
+
+
+BROKEN = [
+    "a <b",
+    "a <b>b <i>c</b> d</i> e",
+    "</p>a</i>",
+    "a < b > c",
+    "<a href='x>b",
+    "&amp &; &#x; &#xD800;",
+    "<>a",
+]
+BROKEN += ["<!-- a", "<![CDATA[a", "<script>a", "a </", "<code>a b", "<b>a " * 500 + "</b>" * 500]
+
+
+@pytest.mark.parametrize("form", ["text", "html", "xml"])
+@pytest.mark.parametrize("document", BROKEN)
+def test_broken_markup_is_not_repaired(document: str, form: str) -> None:
+    assert translate(document, same, form) == document
+    said = translate(document, backwards, form)
+    for tag in (
+        "<b>",
+        "</b>",
+        "<i>",
+        "</i>",
+        "</p>",
+        *(["<a", "<!--", "<script>"] if form != "text" else []),
+    ):
+        assert said.count(tag) == document.count(tag)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You have %d new files!", "FILES %d NEW HAVE YOU!"),
+        ("Hello %(name)s. {0}", "HELLO %(name)s. {0}"),
+        ("a{0}b", "B A{0}"),
+        ("<b>one {0}</b> two", "TWO <b>ONE {0}</b>"),
+        ("{0} one two {1}", "{0} TWO ONE {1}"),
+    ],
+)
+def test_a_placeholder_that_got_lost_is_placed(text: str, expected: str) -> None:
+    assert translate(text, forgetful) == expected
