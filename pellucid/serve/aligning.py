@@ -4,8 +4,9 @@ import unicodedata
 from collections.abc import Sequence
 
 from pellucid.reading.looking import TOGETHER, merge_pieces
-from pellucid.reading.passes import in_batch, watch
+from pellucid.reading.passes import in_batch, quietly
 from pellucid.reading.words import SPACE, Word, special_ids
+from pellucid.seeing.trace import trace
 from pellucid.serve.placing import Link
 from pellucid.serve.sentences import inside_word
 from pellucid.translate.likelihood import batches
@@ -30,7 +31,8 @@ def align_texts(
     ]
     links = [list[Link]() for _ in asked]
     for group in batches([max(map(len, pair)) for pair in pairs], TOGETHER):
-        seen = watch(model, in_batch(model, [pairs[place] for place in group]), only=weights)
+        with quietly(model), trace(model, weights) as seen:
+            model.read(**in_batch(model, [pairs[place] for place in group]))
         for place, weights_HLM in zip(group, seen[weights].tensor, strict=True):
             (source_ids, target_ids), (source, _, text) = pairs[place], asked[place]
             tokens = vocabulary.source_tokens(source_ids), vocabulary.target_tokens(target_ids)

@@ -16,7 +16,7 @@ BLOCKS = re.compile(
     "|link|main|menu|meta|nav|noscript|ol|optgroup|option|p|param|pre|search|section|select|source|summary"
     "|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|ul"
 )
-VOID = re.compile("area|base|embed|img|input|wbr")
+VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")  # has no content
 KEPT = re.compile("code|kbd|math|samp|svg|var")  # is not translated
 DEEPEST = 100  # levels of tags inside a sentence; what has more is not translated
 
@@ -63,6 +63,8 @@ def read_items(document: str, form: str, ignored: Collection[str] = (), lines: b
     names = frozenset(ignored if form == "xml" else map(str.lower, ignored))
 
     def is_kept(tag: Item) -> bool:
+        if form == "html" and VOID.fullmatch(tag.name):
+            return False
         kept = tag.name in names or (form == "html" and KEPT.fullmatch(tag.name) is not None)
         return kept or _NOT_TRANSLATED.search(tag.raw) is not None
 

@@ -2,10 +2,11 @@
 
 import html
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 from pellucid.serve.markup import Item, pair_up, read_items
 from pellucid.serve.placeholders import PLACEHOLDER, mend
@@ -18,7 +19,8 @@ from pellucid.translate.translation import Hypothesis
 class Sentence:
     """A sentence of a document."""
 
-    raw: str  # as it stands in the document
+    form: str  # of the document: "text", "html" or "xml"
+    raw: str  # as it stands there
     before: str  # what of it comes before its first and after its last word: white space and tags
     after: str
     items: Sequence[Item]  # the pieces between the two
@@ -31,39 +33,48 @@ class Sentence:
         return bool(self.marks)
 
 
+class Answer(NamedTuple):
+    """A sentence as it was translated, its translation, and its links if it needs an alignment."""
+
+    sentence: Sentence
+    text: str
+    links: Sequence[Link] = ()
+
+
 @dataclass(frozen=True)
 class Plan:
     """A document taken apart: its sentences, and between them what comes back as it stood."""
 
     parts: Sequence[str | Sentence]
-    form: str  # "text", "html" or "xml"
 
-    @cached_property
+    @property
     def sentences(self) -> list[Sentence]:
         """Return the sentences in their order."""
         return [part for part in self.parts if isinstance(part, Sentence)]
 
-    def encode(self, text: str) -> str:
-        """Return text as the document writes it: with entities in HTML and XML."""
-        return text if self.form == "text" else html.escape(text, quote=False)
-
-    def join(self, texts: Sequence[str], links: Mapping[int, Sequence[Link]]) -> str:
-        """Return the document with the translation of each sentence; one that equals its source comes back
-        byte for byte. links: by number of the sentence, for those that need an alignment."""
-        pieces, number, ended = [""], 0, ""
+    def join(self, answers: Iterator[Answer]) -> str:
+        """Return the document with the next of the answers in place of its sentences. A sentence that is its
+        own translation comes back byte for byte."""
+        pieces, ended = [""], ""
         for part in self.parts:
             if isinstance(part, str):
                 pieces.append(part)
                 ended = ""
                 continue
-            text = texts[number].strip()
-            placed = put_back(part.marks, part.text, text, links.get(number, ()), self.encode)
+            sentence, text, links = next(answers)
             # Where the source has no space between sentences because its script has none, others need one.
             if ended and UNSPACED.match(ended) and not UNSPACED.match(pieces[-1][-1:] + text[:1]):
                 pieces.append(" ")
-            pieces.append(part.raw if text == part.text else part.before + placed + part.after)
-            ended, number = "" if part.after else part.text[-1], number + 1
+            encode = partial(_encode, form=part.form)
+            placed = put_back(sentence.marks, sentence.text, text, links, encode)
+            pieces.append(part.raw if text == sentence.text else sentence.before + placed + sentence.after)
+            ended = "" if sentence.after else sentence.text[-1]
         return "".join(pieces)
+
+
+def _encode(text: str, form: str) -> str:
+    """Return text as a document writes it: with entities in HTML and XML."""
+    return text if form == "text" else html.escape(text, quote=False)
 
 
 def make_plan(
@@ -86,10 +97,10 @@ def make_plan(
     groups = groupby(items, lambda item: item.kind == "break")
     parts = list[str | Sentence]()
     for is_break, group in groups:
-        sentence = _make_sentence(list(group))
+        sentence = _make_sentence(list(group), form)
         has_letters = any(map(str.isalpha, PLACEHOLDER.sub("", sentence.text)))
         parts += [sentence if has_letters and not is_break else sentence.raw] if sentence.raw else []
-    return Plan(parts, form)
+    return Plan(parts)
 
 
 def _break_at_ends(items: Iterable[Item], language: str | None) -> Iterator[Item]:
@@ -110,38 +121,36 @@ def _break_at_ends(items: Iterable[Item], language: str | None) -> Iterator[Item
             place += len(item.text)
 
 
-def revise(plan: Plan, texts: Sequence[str]) -> tuple[Plan, list[str], list[int]]:
-    """Return the plan and the translations with each placeholder as it stood, and the numbers of the
-    sentences to translate once more: those that lost one, which the plan has taken out of them."""
-    mended = [mend(text, sentence.text) for text, sentence in zip(texts, plan.sentences, strict=True)]
-    again = [number for number, text in enumerate(mended) if text is None]
-    revised = iter(
-        _without_placeholders(sentence, plan) if text is None else sentence
-        for sentence, text in zip(plan.sentences, mended, strict=True)
-    )
-    parts = [part if isinstance(part, str) else next(revised) for part in plan.parts]
-    return replace(plan, parts=parts), [text or "" for text in mended], again
-
-
-async def translate_plan(
-    plan: Plan,
+async def translate_plans(
+    plans: Sequence[Plan],
     translate: Callable[[list[str]], Awaitable[Sequence[Hypothesis]]],
     align: Callable[[list[tuple[str, Hypothesis, str]]], Awaitable[Sequence[Sequence[Link]]]],
-) -> str:
-    """Translate a document. align: gives the links of each (source, hypothesis, its text as it is used)."""
-    found = list(await translate([sentence.text for sentence in plan.sentences]))
-    plan, texts, again = revise(plan, [each.text for each in found])
+) -> list[str]:
+    """Translate documents. Sentences that lost a placeholder are translated once more, without placeholders.
+
+    align: gives the links of each (source, hypothesis, text that is used of it).
+    """
+    sentences = [sentence for plan in plans for sentence in plan.sentences]
+    found = list(await translate([each.text for each in sentences]))
+    pairs = zip(found, sentences, strict=True)
+    mended = [mend(hypothesis.text.strip(), sentence.text) for hypothesis, sentence in pairs]
+    again = [number for number, text in enumerate(mended) if text is None]
+    texts = [text or "" for text in mended]
     if again:
-        second = await translate([plan.sentences[number].text for number in again])
-        for number, each in zip(again, second, strict=True):
-            found[number], texts[number] = each, each.text
-    marked = [number for number, sentence in enumerate(plan.sentences) if sentence.needs_alignment]
-    asked = [(plan.sentences[number].text, found[number], texts[number].strip()) for number in marked]
-    links = await align(asked) if asked else []
-    return plan.join(texts, dict(zip(marked, links, strict=True)))
+        for number in again:
+            sentences[number] = _without_placeholders(sentences[number])
+        second = await translate([sentences[number].text for number in again])
+        for number, hypothesis in zip(again, second, strict=True):
+            found[number], texts[number] = hypothesis, hypothesis.text.strip()
+    marked = [number for number, sentence in enumerate(sentences) if sentence.needs_alignment]
+    asked = [(sentences[number].text, found[number], texts[number]) for number in marked]
+    links = dict(zip(marked, await align(asked) if asked else (), strict=True))
+    each = enumerate(zip(sentences, texts, strict=True))
+    answers = iter([Answer(sentence, text, links.get(number, ())) for number, (sentence, text) in each])
+    return [plan.join(answers) for plan in plans]
 
 
-def _make_sentence(items: Sequence[Item]) -> Sentence:
+def _make_sentence(items: Sequence[Item], form: str) -> Sentence:
     left, right = 0, len(items)
     while left < right:  # what stands before the first word, and after the last one
         if _stays_outside(items[left], items[left + 1 : left + 2]):
@@ -155,7 +164,7 @@ def _make_sentence(items: Sequence[Item]) -> Sentence:
     text, marks = take_out(items[left:right])
     parts = items, items[:left], items[right:]
     raw, before, after = ("".join(item.raw for item in part) for part in parts)
-    return Sentence(raw, before, after, items[left:right], text, marks)
+    return Sentence(form, raw, before, after, items[left:right], text, marks)
 
 
 def _stays_outside(item: Item, beside: Sequence[Item]) -> bool:
@@ -174,19 +183,19 @@ def _is_pair(items: Sequence[Item]) -> bool:
     return items[-1].kind == "close"
 
 
-def _without_placeholders(sentence: Sentence, plan: Plan) -> Sentence:
+def _without_placeholders(sentence: Sentence) -> Sentence:
     """Take the placeholders out of a sentence."""
-    items = list[Item]()
+    items, form = list[Item](), sentence.form
     for kind, group in groupby(sentence.items, lambda item: item.kind):
         if kind != "text":
             items += group
             continue
         text, place = "".join(item.text for item in group), 0
         for match in PLACEHOLDER.finditer(text):
-            items += read_items(plan.encode(text[place : match.start()]), plan.form, lines=False)
-            items.append(Item(plan.encode(match[0]), kind="lone"))
+            items += read_items(_encode(text[place : match.start()], form), form, lines=False)
+            items.append(Item(_encode(match[0], form), kind="lone"))
             place = match.end()
-        items += read_items(plan.encode(text[place:]), plan.form, lines=False)
-    bare = _make_sentence(pair_up(items))
+        items += read_items(_encode(text[place:], form), form, lines=False)
+    bare = _make_sentence(pair_up(items), form)
     before, after = sentence.before + bare.before, bare.after + sentence.after
     return replace(bare, raw=sentence.raw, before=before, after=after)

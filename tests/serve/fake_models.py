@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from pellucid.serve.placing import Link
-from pellucid.serve.texts import make_plan, translate_plan
+from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
 Rule = Callable[[list[str]], list[tuple[str, int]]]  # from words to words, each with its source word's number
@@ -63,7 +63,7 @@ def translate(document: str, rule: Rule, form: str = "text", **options: object) 
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> Sequence[Sequence[Link]]:
         return [links_in(cast("Answer", hypothesis), text) for _, hypothesis, text in asked]
 
-    return asyncio.run(translate_plan(plan, answer, align))
+    return asyncio.run(translate_plans([plan], answer, align))[0]
 
 
 def say(text: str, rule: Rule) -> Answer:

@@ -7,7 +7,7 @@ from serve.test_serve_random import nesting
 
 from pellucid.serve.aligning import align_texts
 from pellucid.serve.placeholders import find_placeholders
-from pellucid.serve.texts import make_plan, translate_plan
+from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 from pellucid.translator import Translator, load
 
@@ -24,7 +24,7 @@ def render(translator: Translator, document: str, form: str, to: str) -> str:
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> list[list[object]]:
         return align_texts(translator, asked, to)  # type: ignore[return-value]
 
-    return asyncio.run(translate_plan(make_plan(document, form, "en"), ask, align))  # type: ignore[arg-type]
+    return asyncio.run(translate_plans([make_plan(document, form, "en")], ask, align))[0]  # type: ignore[arg-type]
 
 
 def test_tags_go_with_their_words(demo: Translator) -> None:
