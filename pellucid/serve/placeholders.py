@@ -18,17 +18,12 @@ NUMBER = re.compile(r"[+\-−±]?\d[\d.,:/'’\s]*")
 LONGEST, MOST = 100, 20  # characters of a placeholder, and placeholders of a sentence, that are mended
 
 
-def find_placeholders(text: str) -> list[str]:
-    """Return the placeholders, addresses and numbers of a text, in their order."""
-    return PLACEHOLDER.findall(text)
-
-
 def mend(translation: str, source: str) -> str | None:
     """Return a translation in which each placeholder of its source stands as often as there. One that came
     back in another form, such as "% s" or "1.000,5" for "1,000.5", is written as it stood; return None if
     one is missing, or comes once more."""
-    wanted = Counter(find_placeholders(source))
-    lost = wanted - (found := Counter(find_placeholders(translation)))
+    wanted = Counter(PLACEHOLDER.findall(source))
+    lost = wanted - (found := Counter(PLACEHOLDER.findall(translation)))
     if any(found[each] > count for each, count in wanted.items()) or len(lost) > MOST:
         return None
     for each in lost:
@@ -36,7 +31,7 @@ def mend(translation: str, source: str) -> str | None:
         if loose is None or len(loose.findall(translation)) != wanted[each]:
             return None
         translation = loose.sub(each.replace("\\", r"\\"), translation)
-    found = Counter(find_placeholders(translation))
+    found = Counter(PLACEHOLDER.findall(translation))
     return translation if all(found[each] == count for each, count in wanted.items()) else None
 
 

@@ -55,20 +55,20 @@ class Plan:
     def join(self, answers: Iterator[Answer]) -> str:
         """Return the document with the next of the answers in place of its sentences. A sentence that is its
         own translation comes back byte for byte."""
-        pieces, ended = [""], ""
+        pieces, ends = list[str](), ("", "")  # ends: of the sentence right before, and of its translation
         for part in self.parts:
             if isinstance(part, str):
                 pieces.append(part)
-                ended = ""
+                ends = ("", "")
                 continue
             sentence, text, links = next(answers)
             # Where the source has no space between sentences because its script has none, others need one.
-            if ended and UNSPACED.match(ended) and not UNSPACED.match(pieces[-1][-1:] + text[:1]):
+            if UNSPACED.match(ends[0]) and not UNSPACED.search(ends[1] + text[:1]):
                 pieces.append(" ")
             encode = partial(_encode, form=part.form)
             placed = put_back(sentence.marks, sentence.text, text, links, encode)
             pieces.append(part.raw if text == sentence.text else sentence.before + placed + sentence.after)
-            ended = "" if sentence.after else sentence.text[-1]
+            ends = ("", "") if sentence.after else (sentence.text[-1:], text[-1:])
         return "".join(pieces)
 
 

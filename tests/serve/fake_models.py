@@ -31,7 +31,7 @@ def loud(words: list[str]) -> list[tuple[str, int]]:
 
 
 def backwards(words: list[str]) -> list[tuple[str, int]]:
-    last = len(words) - 1 if words[-1] in ".!?" else len(words)
+    last = len(words) - (words[-1:] in (["."], ["!"], ["?"]))
     return loud(words)[:last][::-1] + loud(words)[last:]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pellucid.serve.placeholders import find_placeholders, mend
+from pellucid.serve.placeholders import PLACEHOLDER, mend
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from pellucid.serve.placeholders import find_placeholders, mend
     ],
 )  # fmt: skip
 def test_placeholders_are_found(text: str, found: list[str]) -> None:
-    assert find_placeholders(text) == found
+    assert PLACEHOLDER.findall(text) == found
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from serve.fake_models import same, translate, wild
 
-from pellucid.serve.placeholders import find_placeholders
+from pellucid.serve.placeholders import PLACEHOLDER
 
 WORDS = ["red", "dog", "house", "über", "naïve", "दिल्ली", "कुत्ता", "犬", "runs", "&", "<", "not"]
 PLACES = ["%s", "%d", "%1$s", "%(n)s", "%%", "{0}", "{name}", "{{x}}", "{{ y.z }}", "${v}", "%{w}"]
@@ -64,5 +64,5 @@ def test_placeholders_and_tags_come_back_once_and_nested(form: str) -> None:
         said = translate(document, wild(chance), form)
         assert nesting(said) == nesting(document), f"{told} became {said!r}"
         plain = said if form == "text" else html.unescape(TAG.sub(" ", said))
-        found = Counter(find_placeholders(plain)) | Counter({URL: plain.count(URL)})
+        found = Counter(PLACEHOLDER.findall(plain)) | Counter({URL: plain.count(URL)})
         assert all(found[place] == count for place, count in places.items()), f"{told} became {said!r}"
