@@ -14,7 +14,7 @@ PLACEHOLDER = re.compile(
     """,
     re.VERBOSE,
 )
-NUMBER = re.compile(r"[+\-−±]?\d[\d.,:/'’\s]*")
+NUMBER = re.compile(r"[+\-−±]?\d[\d.,:/'’\-\s]*")
 LONGEST, MOST = 100, 20  # characters of a placeholder, and placeholders of a sentence, that are mended
 
 
@@ -33,6 +33,13 @@ def mend(translation: str, source: str) -> str | None:
         translation = loose.sub(each.replace("\\", r"\\"), translation)
     found = Counter(PLACEHOLDER.findall(translation))
     return translation if all(found[each] == count for each, count in wanted.items()) else None
+
+
+def leave_out(translation: str, source: str) -> str:
+    """Return a translation without the placeholders of its source, which the model did not read there."""
+    taken = set(PLACEHOLDER.findall(source))
+    kept = PLACEHOLDER.sub(lambda match: "" if match[0] in taken else match[0], translation)
+    return " ".join(kept.split()) if kept != translation else translation
 
 
 def _loose(placeholder: str) -> re.Pattern[str] | None:

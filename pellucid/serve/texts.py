@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pellucid.serve.markup import Item, pair_up, read_items
-from pellucid.serve.placeholders import PLACEHOLDER, mend
+from pellucid.serve.placeholders import PLACEHOLDER, leave_out, mend
 from pellucid.serve.placing import Link, Mark, put_back, take_out
 from pellucid.serve.sentences import UNSPACED, sentence_ends
 from pellucid.translate.translation import Hypothesis
@@ -137,11 +137,11 @@ async def translate_plans(
     again = [number for number, text in enumerate(mended) if text is None]
     texts = [text or "" for text in mended]
     if again:
-        for number in again:
-            sentences[number] = _without_placeholders(sentences[number])
-        second = await translate([sentences[number].text for number in again])
-        for number, hypothesis in zip(again, second, strict=True):
-            found[number], texts[number] = hypothesis, hypothesis.text.strip()
+        bare = [_without_placeholders(sentences[number]) for number in again]
+        second = await translate([sentence.text for sentence in bare])
+        for number, sentence, hypothesis in zip(again, bare, second, strict=True):
+            texts[number] = leave_out(hypothesis.text.strip(), sentences[number].text)
+            sentences[number], found[number] = sentence, hypothesis
     marked = [number for number, sentence in enumerate(sentences) if sentence.needs_alignment]
     asked = [(sentences[number].text, found[number], texts[number]) for number in marked]
     links = dict(zip(marked, await align(asked) if asked else (), strict=True))

@@ -138,3 +138,7 @@ def test_broken_markup_is_not_repaired(document: str, form: str) -> None:
 )
 def test_a_placeholder_that_got_lost_is_placed(text: str, expected: str) -> None:
     assert translate(text, forgetful) == expected
+
+
+def test_a_placeholder_that_the_model_invents_is_left_out() -> None:
+    assert translate("one {0} two 5", lambda words: [*loud(words), ("{0}", 0), ("7", 0)]) == "ONE {0} TWO 7 5"
