@@ -5,7 +5,7 @@ from collections import Counter
 
 PLACEHOLDER = re.compile(
     r"""
-    (?:https?://|ftp://|www\.) [^\s<>"\u3000-\uffef]* [^\s<>"\u3000-\uffef.,;:!?)\]}'’»]
+    (?:https?://|ftp://|www\.) (?: [!\#-;=?-~] | [^\W\u2e80-\uffef] )* (?<= [\w/&=\#%~+-] )
     | (?a: (?<![\w+-]) \w [\w.+-]{0,63}+ @ [\w-]++ (?: \.[\w-]++ )++ )
     | %% | (?<!\d) % (?: \d++\$ | \([^()\s]*+\) )? [-+\#\d.*]*+ (?: hh?|ll?|[zjtqL] )? [diouxXeEfFgGcrspaA@]
     | \{\{ [^{}]*+ \}\} | \{% [^{}%]*+ %\}

@@ -15,6 +15,7 @@ from pellucid.serve.placeholders import PLACEHOLDER, mend
         ("{n, plural, one {a file} other {# files}}", ["{n, plural, one {a file} other {# files}}"]),
         ("{like this one}", []),
         ("(see https://a.org/b?c=d&e#f). www.b.org, www.", ["https://a.org/b?c=d&e#f", "www.b.org"]),
+        ("https://a.org/é।¡ https://a.org/bです", ["https://a.org/é", "https://a.org/b"]),
         ("me.too+x@mail.b-c.org. @you a@", ["me.too+x@mail.b-c.org"]),
         ("-3 1,000.5 1.000,5 12:30 +1 1’000", ["-3", "1,000.5", "1.000,5", "12:30", "+1", "1’000"]),
         ("COVID-19 on 2026-11-24.", ["19", "2026-11-24"]),
