@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from pellucid.errors import UsageError
 from pellucid.reading.looking import align_translation
 from pellucid.search.options import OPTIONS, TranslationOptions, check_values
-from pellucid.serve.routes import Asked, Route
+from pellucid.serve.routes import Asked, Route, forget
 from pellucid.serve.schema import (
     NOTHING,
     NUMBER,
@@ -132,6 +132,7 @@ async def stream(service: Service, asked: Asked) -> StreamingResponse:
     growth, model = Growth(), service.languages.model(job.sources[0], job.target)
     job = job._replace(options={**job.options, "beam": 1})
     translating = asyncio.create_task(service.translate(job, growth.put))
+    translating.add_done_callback(forget)
     translating.add_done_callback(lambda _: growth.put(growth.ids))
     try:
         await growth.wait()

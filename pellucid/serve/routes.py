@@ -146,6 +146,7 @@ def _reason(error: Exception) -> str:
 async def unless_gone(request: Request, answer: Awaitable[Any]) -> Any:
     """Wait for an answer. If the client goes away before, cancel it and raise ClientDisconnect."""
     answering = asyncio.ensure_future(answer)
+    answering.add_done_callback(forget)
     watching = asyncio.ensure_future(_is_gone(request))
     try:
         await asyncio.wait([answering, watching], return_when=asyncio.FIRST_COMPLETED)
@@ -160,3 +161,9 @@ async def unless_gone(request: Request, answer: Awaitable[Any]) -> Any:
 async def _is_gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         continue
+
+
+def forget(task: "asyncio.Future[Any]") -> None:
+    """Take the error of a task for which nobody waits any more: it may have texts, so it must not be logged."""
+    if not task.cancelled():
+        task.exception()
