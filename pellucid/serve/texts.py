@@ -94,9 +94,8 @@ def make_plan(
     """
     items = read_items(document, form, ignored, lines)
     items = pair_up(_break_at_ends(items, language) if sentences else items)
-    groups = groupby(items, lambda item: item.kind == "break")
     parts = list[str | Sentence]()
-    for is_break, group in groups:
+    for is_break, group in groupby(items, lambda item: item.kind == "break"):
         sentence = _make_sentence(list(group), form)
         has_letters = any(map(str.isalpha, PLACEHOLDER.sub("", sentence.text)))
         parts += [sentence if has_letters and not is_break else sentence.raw] if sentence.raw else []
@@ -131,7 +130,7 @@ async def translate_plans(
     align: gives the links of each (source, hypothesis, text that is used of it).
     """
     sentences = [sentence for plan in plans for sentence in plan.sentences]
-    found = list(await translate([each.text for each in sentences]))
+    found = list(await translate([each.text for each in sentences])) if sentences else []
     pairs = zip(found, sentences, strict=True)
     mended = [mend(hypothesis.text.strip(), sentence.text) for hypothesis, sentence in pairs]
     again = [number for number, text in enumerate(mended) if text is None]
@@ -151,8 +150,9 @@ async def translate_plans(
 
 
 def _make_sentence(items: Sequence[Item], form: str) -> Sentence:
+    """Make a sentence of its pieces: leave out what stands before its first and after its last word."""
     left, right = 0, len(items)
-    while left < right:  # what stands before the first word, and after the last one
+    while left < right:
         if _stays_outside(items[left], items[left + 1 : left + 2]):
             left += 1
         elif _stays_outside(items[right - 1], items[max(right - 2, 0) : right - 1]):

@@ -58,6 +58,7 @@ def translate(document: str, rule: Rule, form: str = "text", **options: object) 
     plan = make_plan(document, form, **options)  # type: ignore[arg-type]
 
     async def answer(texts: list[str]) -> Sequence[Hypothesis]:
+        assert texts != []
         return cast("Sequence[Hypothesis]", [say(text, rule) for text in texts])
 
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> Sequence[Sequence[Link]]:
