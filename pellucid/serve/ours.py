@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from pellucid.errors import UsageError
 from pellucid.reading.looking import align_translation
 from pellucid.search.options import OPTIONS, TranslationOptions, check_values
+from pellucid.serve.documents import translate_documents
 from pellucid.serve.routes import Asked, Route, forget
 from pellucid.serve.schema import (
     NOTHING,
@@ -36,6 +37,11 @@ BODY = an_object(
         "prefix": {
             **one_of(TEXT, a_list_of(one_of(WHOLE, TEXT, NOTHING, a_list_of(WHOLE)))),
             "description": "text or ids with which translations begin, or a list with one for each text",
+        },
+        "format": {
+            "type": "string",
+            "enum": ["sentence", "text", "html", "xml"],
+            "description": "sentence (the default): each text is one; others keep lines and tags",
         },
         "seconds": {**NUMBER, "description": "a deadline, if that of the server is too late"},
         "scores": {**SWITCH, "description": "also return the log-probability of each token"},
@@ -83,7 +89,11 @@ async def read_job(service: Service, asked: Asked) -> Job:
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate one text or several."""
-    job, said = await read_job(service, asked), []
+    job, said = await read_job(service, asked), list[dict[str, Any]]()
+    if (form := asked.fields.get("format", "sentence")) != "sentence":
+        texts = await translate_documents(service, job, form)
+        pairs = zip(texts, job.sources, strict=True)
+        return {"translations": [{"text": text, "source": source} for text, source in pairs]}
     for translation, source in zip(await service.translate(job), job.sources, strict=True):
         said.append(as_table(translation, asked.fields.get("scores", False)) | {"source": source})
         if asked.fields.get("alignment"):

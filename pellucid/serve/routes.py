@@ -164,6 +164,6 @@ async def _is_gone(request: Request) -> None:
 
 
 def forget(task: "asyncio.Future[Any]") -> None:
-    """Take the error of a task for which nobody waits any more: it may have texts, so it must not be logged."""
+    """Take the error of a task for which nobody waits: it may have texts, so it must not be logged."""
     if not task.cancelled():
         task.exception()

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -156,17 +156,28 @@ class Service:
             self.languages.model(AUTO, target)  # raises the error that names the targets
         return await self.aside(lambda: [detect(text, among) for text in texts])
 
+    def entered(self, job: Job) -> AbstractContextManager[None]:
+        """Count a job as one of its client's until the block ends. Raise an error if a limit does not allow
+        it."""
+        return self.door.entered(job.client, len(job.texts), job.characters)
+
     async def translate(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
-        """Translate the texts of a job. Raise a Refusal if a limit or the time does not allow it. If this is
-        cancelled, its sentences leave the batch before the next step.
+        """Translate the texts of a job, each as one sentence. Raise a Refusal if a limit or the time does not
+        allow it. If this is cancelled, its sentences leave the batch before the next step.
 
         grew: called after each step with the ids of a translation so far, in another thread.
         """
-        left, results = min(job.seconds, self.limits.seconds), dict[int, Translation]()
-        deadline, parts = time.monotonic() + left, dict[Model, list[int]]()
+        with self.entered(job):
+            return await self.decode(job, grew)
+
+    async def decode(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
+        """Translate the texts of a job that has entered."""
+        results = dict[int, Translation]()
+        deadline = time.monotonic() + min(job.seconds, self.limits.seconds)
+        parts = dict[Model, list[int]]()
         for index, source in enumerate(job.sources):
             parts.setdefault(self.languages.model(source, job.target), []).append(index)
-        with self.door.entered(job.client, len(job.texts), job.characters), ExitStack() as held:
+        with ExitStack() as held:
             for model in parts:
                 held.enter_context(model.used())
             for model, indices in parts.items():  # usually one

@@ -114,6 +114,23 @@ BODIES: list[tuple[dict[str, Any], int, str]] = [
     ({"content": b" " * (1 << 20) + b"{}"}, 413, TOO_LARGE),
     ({"content": iter([b" " * (1 << 19)] * 3)}, 413, TOO_LARGE),
 ]
+# Texts as documents, each with its format.
+DOCUMENTS = [
+    ("text", "I like cats.\n\n  How are you?  %s", "Me gustan los gatos."),
+    ("html", "<p>I like <b>cats</b>.</p>", "gatos</b>.</p>"),
+]
+
+
+@pytest.mark.parametrize(("form", "text", "part"), DOCUMENTS)
+def test_a_text_may_be_a_document(form: str, text: str, part: str, server: Server) -> None:
+    said = server.ask(text=[text, "I like cats"], source="en", target="es", format=form).json()[
+        "translations"
+    ]
+    assert part in said[0]["text"] and said[1] == {"text": "Me gustan los gatos", "source": "en"}
+    assert said[0]["text"].count("\n") == text.count("\n") and said[0]["text"].count("%s") == text.count("%s")
+    assert said[0]["text"].count("<p>") == text.count("<p>")
+
+
 WRONG = [({"json": fields}, *told) for fields, *told in FIELDS] + BODIES
 
 
