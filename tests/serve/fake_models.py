@@ -3,14 +3,16 @@
 import asyncio
 import random
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeVar, cast
 
 from pellucid.serve.placing import Link
 from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
+T = TypeVar("T")
 Rule = Callable[[list[str]], list[tuple[str, int]]]  # from words to words, each with its source word's number
 
 
@@ -64,7 +66,7 @@ def translate(document: str, rule: Rule, form: str = "text", **options: object) 
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> Sequence[Sequence[Link]]:
         return [links_in(cast("Answer", hypothesis), text) for _, hypothesis, text in asked]
 
-    return asyncio.run(translate_plans([plan], answer, align))[0]
+    return finished(translate_plans([plan], answer, align))[0]
 
 
 def say(text: str, rule: Rule) -> Answer:
@@ -89,3 +91,13 @@ def links_in(answer: Answer, text: str) -> list[Link]:
             cursor = start + len(word)
             links.append(link._replace(start=start, end=cursor))
     return links
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine, run in a thread of its own: that of the tests may have an event loop
+    of Playwright's."""
+    results = list[T]()
+    thread = threading.Thread(target=lambda: results.append(asyncio.run(work)))
+    thread.start()
+    thread.join()
+    return results[0]

@@ -1,8 +1,7 @@
 """Alignments of the demo model place tags and placeholders in real translations."""
 
-import asyncio
-
 import pytest
+from serve.fake_models import finished
 from serve.test_serve_random import nesting
 
 from pellucid.serve.aligning import align_texts
@@ -24,7 +23,7 @@ def render(translator: Translator, document: str, form: str, to: str) -> str:
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> list[list[object]]:
         return align_texts(translator, asked, to)  # type: ignore[return-value]
 
-    return asyncio.run(translate_plans([make_plan(document, form, "en")], ask, align))[0]  # type: ignore[arg-type]
+    return finished(translate_plans([make_plan(document, form, "en")], ask, align))[0]  # type: ignore[arg-type]
 
 
 def test_tags_go_with_their_words(demo: Translator) -> None:
