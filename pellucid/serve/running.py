@@ -3,12 +3,13 @@ the models again."""
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import os
 import signal
 import socket
+import struct
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
@@ -19,12 +20,13 @@ from pellucid.serve.app import make_app
 from pellucid.serve.service import Service
 
 LOG = logging.getLogger("pellucid")
-SWITCH = (
-    5e-4  # seconds, after which a thread lets another run Python: each step of a batch waits several times
-)
+SWITCH = 5e-4  # seconds until a thread lets another run Python: each step of a batch waits several times
 IDLE = 60  # seconds, for which a connection is kept without a request
-LAST = 0.3  # seconds, in which a last request may arrive on each connection
+LAST = 0.3  # seconds, in which a last request may arrive on each connection after the signal to stop
 HEAD = 10.0  # seconds, in which the head of a request must arrive
+# For Linux's packet filter: a packet whose flags of TCP (byte 13) have SYN (2) without ACK (0x10) is dropped.
+DROP_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 2), (6, 0, 0, 0), (6, 0, 0, 1 << 18))
+SO_ATTACH_FILTER = 26
 
 
 class Protocol(H11Protocol):
@@ -48,21 +50,45 @@ class Protocol(H11Protocol):
             self._wait()
 
     def shutdown(self) -> None:
-        """Close the connection, but read a request that is on its way, and finish one that was read."""
+        """Close the connection, unless a request has arrived on it: that is answered first."""
         is_idle = self.cycle is None or self.cycle.response_complete
-        self.loop.call_later(LAST if is_idle else 0, super().shutdown)
+        if not is_idle or not self._has_arrived():
+            super().shutdown()
+
+    def _has_arrived(self) -> bool:
+        try:
+            with self.transport.get_extra_info("socket").dup() as peeking:  # what asyncio gives cannot read
+                return bool(peeking.recv(1, socket.MSG_PEEK))
+        except OSError:  # there is nothing to read
+            return False
 
     def _wait(self) -> None:
         self._timer = self.loop.call_later(HEAD, self.transport.close)
 
 
 class Server(uvicorn.Server):
-    """Uvicorn without its own handling of signals."""
+    """Uvicorn that loses no request when it stops."""
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave the signals as they are."""
-        yield
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Begin to stop; at a second signal, wait for nothing more."""
+        self._service.is_stopping = True
+        self.force_exit, self.should_exit = self.should_exit, True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no new connection, answer what comes on those that were made, and close each after that."""
+        for listening in sockets or ():
+            refuse(listening)
+        headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        self.server_state.default_headers = headers
+        for connection in self.server_state.connections:
+            if isinstance(connection, Protocol) and connection.cycle is not None:
+                connection.cycle.default_headers = headers
+        await asyncio.sleep(LAST)
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -74,6 +100,16 @@ def listen(host: str, port: int) -> socket.socket:
         number = error.errno or 0  # negative if the name is not known
         reason = os.strerror(number) if number > 0 else error.strerror
         raise PellucidError(f"{host}:{port}: {reason}. Choose another --host or --port.") from error
+
+
+def refuse(listening: socket.socket) -> None:
+    """Let the system ignore who wants to connect from now on. If the socket were closed instead, those would
+    be lost who are connected already, but were not accepted yet. Only Linux can do this."""
+    kept = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in DROP_SYN))
+    program = struct.pack("HP", len(DROP_SYN), ctypes.addressof(kept))
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # some sandboxes do not have it
+            listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
 def run(service: Service, listening: socket.socket) -> None:
@@ -90,30 +126,24 @@ def run(service: Service, listening: socket.socket) -> None:
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
     )
     sys.setswitchinterval(SWITCH)
-    asyncio.run(_run(service, Server(config), listening))
+    asyncio.run(_run(service, Server(config, service), listening))
     service.close()
 
 
 async def _run(service: Service, server: Server, listening: socket.socket) -> None:
-    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-
-    def stop() -> None:
-        service.is_stopping = True
-        server.force_exit, server.should_exit = server.should_exit, True
-
-    def reload() -> None:
-        tasks.add(asyncio.create_task(_reload(service)))
-
-    handlers = {"SIGTERM": stop, "SIGINT": stop, "SIGHUP": reload}
-    for name, handle in handlers.items():
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_, handle=handle: loop.call_soon_threadsafe(handle))
+    wanted = asyncio.Event()
+    reloading = asyncio.create_task(_reload(service, wanted))
+    if hasattr(signal, "SIGHUP"):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, wanted.set)
     await server.serve(sockets=[listening])
+    reloading.cancel()
 
 
-async def _reload(service: Service) -> None:
-    try:
-        await service.reload()
-        LOG.info("the models were loaded again.")
-    except (PellucidError, OSError) as error:
-        LOG.error("the models were not loaded again, and the present ones go on: %s", error)
+async def _reload(service: Service, wanted: asyncio.Event) -> None:
+    while await wanted.wait():
+        wanted.clear()
+        try:
+            await service.reload()
+            LOG.info("the models were loaded again.")
+        except (PellucidError, OSError) as error:
+            LOG.error("the models were not loaded again, and the present ones go on: %s", error)

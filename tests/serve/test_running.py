@@ -1,0 +1,76 @@
+"""The end of the server: nothing that reached it is lost."""
+
+import asyncio
+import signal
+import socket
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import uvicorn
+from fake_models import finished
+
+from pellucid.serve.running import Protocol, Server, listen
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]}
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    await send(HEAD)
+    await send({"type": "http.response.body", "body": b"yes"})
+
+
+async def started(listening: socket.socket) -> Server:
+    config = uvicorn.Config(app, http=Protocol, ws="none", lifespan="off", log_config=None)
+    config.load()
+    server = Server(config, SimpleNamespace(is_stopping=False))  # type: ignore[arg-type]
+    server.lifespan = config.lifespan_class(config)
+    await server.startup([listening])
+    return server
+
+
+def test_what_is_connected_is_answered_when_the_server_stops() -> None:
+    async def play() -> None:
+        with listen("127.0.0.1", 0) as listening:
+            server, address = await started(listening), listening.getsockname()
+            # Until shutdown waits for something, the server's loop does not run: these are not accepted.
+            clients = [socket.create_connection(address) for _ in range(5)]
+            for client in clients:
+                client.sendall(REQUEST)
+            server.handle_exit(signal.SIGTERM, None)
+            stopping = asyncio.create_task(server.shutdown([listening]))
+            await asyncio.sleep(0)
+            if sys.platform == "linux":
+                with pytest.raises(TimeoutError):
+                    socket.create_connection(address, timeout=0.1)
+            await stopping
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address)
+        for client in clients:
+            with client, client.makefile("rb") as reading:
+                answer = reading.read()
+            assert answer.startswith(b"HTTP/1.1 200") and answer.endswith(b"\r\n\r\nyes")
+            assert b"connection: close\r\n" in answer
+
+    finished(play())
+
+
+def test_a_connection_with_a_request_that_arrived_is_not_closed() -> None:
+    async def play() -> None:
+        with listen("127.0.0.1", 0) as listening:
+            server = await started(listening)
+            with socket.create_connection(listening.getsockname()) as client:
+                for _ in range(2):
+                    client.sendall(REQUEST)
+                    for protocol in [*server.server_state.connections]:
+                        protocol.shutdown()
+                    answer = b""
+                    while not answer.endswith(b"yes"):
+                        part = await asyncio.to_thread(client.recv, 1000)
+                        assert part, "the connection was closed"
+                        answer += part
+            await server.shutdown([listening])
+
+    finished(play())
