@@ -1,11 +1,11 @@
 """Which model translates between which languages, and in which language a text is."""
 
 import functools
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError, did_you_mean, list_known
+from pellucid.serve.codes import broad, by_codes, find
 
 READ = 2000  # characters of a text, in which its language is detected
 
@@ -52,6 +52,11 @@ class Languages:
                         f"another pair of one, such as {name}:SOURCE-TARGET."
                     )
                 names[pair], self._models[pair] = name, model
+        self._codes = by_codes(dict.fromkeys([*self.sources(), *self.targets()]))
+
+    def find(self, code: str) -> str | None:
+        """Return the language that a client means by a code, or None if there is none."""
+        return find(code, self._codes)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -91,6 +96,6 @@ def detect(text: str, among: Iterable[str]) -> dict[str, float]:
     """Return how probable it is, for each of these languages, that the text is in it; the likeliest first. It
     is 0 for a language that the detector does not know."""
     found = dict(identifier().rank(text[:READ]))
-    likely = {code: found.get(re.split("[-_]", code)[0].lower(), 0.0) for code in among}
+    likely = {code: found.get(broad(code), 0.0) for code in among}
     total = sum(likely.values()) or 1.0
     return {code: p / total for code, p in sorted(likely.items(), key=lambda each: -each[1])}

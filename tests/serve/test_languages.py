@@ -3,6 +3,7 @@
 import pytest
 
 from pellucid.errors import UsageError
+from pellucid.serve.codes import name_of, short
 from pellucid.serve.languages import Languages, Named, detect
 
 SEVERAL = [("en", "de"), ("en", "fr"), ("fr", "en")]
@@ -65,3 +66,39 @@ def test_a_language_is_detected_among_those_that_are_served() -> None:
         assert next(iter(found)) == code and abs(sum(found.values()) - 1) < 1e-6 and found["xx"] == 0
     assert next(iter(detect(texts["de"], ["fr", "en"]))) in ("fr", "en")
     assert detect("\ud800", ["en"]) == {"en": 1.0}
+    assert next(iter(detect(texts["de"], ["fra_Latn", "deu_Latn", "en_XX"]))) == "deu_Latn"
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("eng_Latn", "eng_Latn"),
+        ("EN-US", "eng_Latn"),
+        ("zh-Hant", "zho_Hant"),
+        ("zh_TW", "zho_Hans"),
+        ("ar", "arb_Arab"),
+        ("arz", "arz_Arab"),
+        ("pt-PT", "pt-BR"),
+        ("de", None),
+        ("", None),
+        ("-", None),
+        ("a-" * 50_000, None),
+    ],
+)
+def test_a_language_is_found_by_any_code_that_means_it(code: str, language: str | None) -> None:
+    served = [("eng_Latn", target) for target in ("arz_Arab", "arb_Arab", "zho_Hans", "zho_Hant", "pt-BR")]
+    assert Languages([("a", served, 1)]).find(code) == language
+
+
+@pytest.mark.parametrize(
+    ("code", "written", "name"),
+    [
+        ("fr", "fr", "French"),
+        ("zho_Hans", "zh-Hans", "Chinese (Simplified)"),
+        ("en_XX", "en", "English"),
+        ("xx", "xx", "xx"),
+        ("a language", "a language", "a language"),
+    ],
+)
+def test_a_language_has_a_short_code_and_a_name(code: str, written: str, name: str) -> None:
+    assert (short(code), name_of(code)) == (written, name)

@@ -1,0 +1,52 @@
+"""Codes of languages: a model writes eng_Latn or zh_CN, where a client says EN-US or zh-Hans."""
+
+from collections.abc import Iterable, Mapping
+
+from langcodes import Language, standardize_tag
+from langcodes.tag_parser import LanguageTagError
+
+LONGEST = 35  # characters of a code (RFC 5646, section 4.4.1)
+
+
+def short(code: str) -> str:
+    """Return a code as BCP 47 writes it: en for eng_Latn. What is no code comes back as it is."""
+    try:
+        return str(Language.get(code.removesuffix("_XX")).simplify_script())  # mBART's en_XX
+    except LanguageTagError:
+        return code
+
+
+def broad(code: str) -> str:
+    """Return the code of a language without its script and region: ar for arb_Arab."""
+    try:
+        return Language.get(standardize_tag(code, macro=True)).language or code
+    except LanguageTagError:
+        return code
+
+
+def name_of(code: str) -> str:
+    """Return the English name of a language, or its code if it has none."""
+    try:
+        language = Language.get(short(code))
+        return language.display_name() if language.is_valid() else code
+    except LanguageTagError:
+        return code
+
+
+def by_codes(languages: Iterable[str]) -> dict[str, str]:
+    """Return the languages by all codes that mean them, in small letters with hyphens. A code that means
+    several is that of the first."""
+    known, codes = [*languages], dict[str, str]()
+    for form in (str, short, broad):
+        for language in known:
+            codes.setdefault(form(language).lower().replace("_", "-"), language)
+    return codes
+
+
+def find(code: str, codes: Mapping[str, str]) -> str | None:
+    """Return the language that a client means: for EN-US also en, if there is no American English. Its code
+    becomes shorter until it is known (RFC 4647, section 3.4)."""
+    written = code[:LONGEST].lower().replace("_", "-")
+    while written and written not in codes:
+        written = written.rpartition("-")[0]
+    return codes.get(written)
