@@ -14,6 +14,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Load the models and serve them until a signal."""
     try:
         from pellucid.serve.admission import Limits
+        from pellucid.serve.keys import Keys
         from pellucid.serve.languages import Named
         from pellucid.serve.running import listen
         from pellucid.serve.running import run as answer
@@ -32,6 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
             raise UsageError(
                 f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
             )
+    keys = Keys(arguments.keys)
     limits = Limits(**dict(arguments.limits))
     with listen(arguments.host, arguments.port) as listening:
         service = Service(named, limits, arguments.device, arguments.precision, arguments.memory)
@@ -41,7 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
             LOG.info("%s: %s", model.name, ", ".join("-".join(pair) for pair in model.pairs))
         LOG.info("limits: %s", ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
         _log_plainly()
-        answer(service, listening)
+        answer(service, keys, listening)
 
 
 def _log_plainly() -> None:

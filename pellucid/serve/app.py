@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import starlette.routing
+from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -16,9 +17,9 @@ from starlette.responses import HTMLResponse, Response
 from pellucid.errors import PellucidError
 from pellucid.serve import ours
 from pellucid.serve.admission import Refusal
+from pellucid.serve.keys import Keys
 from pellucid.serve.metrics import Metrics
 from pellucid.serve.routes import Asked, Json, Route, as_error, read, unless_gone
-from pellucid.serve.schema import TEXT, an_object
 from pellucid.serve.service import Service
 from pellucid.serve.spec import describe, page
 
@@ -31,6 +32,12 @@ HEADERS = {
 }
 
 
+class Status(BaseModel):
+    """What /health and /ready say."""
+
+    status: str
+
+
 async def health(service: Service, asked: Asked) -> dict[str, str]:
     """Say that the process lives."""
     return {"status": "ok"}
@@ -41,7 +48,7 @@ async def ready(service: Service, asked: Asked) -> Response:
     return Json({"status": "ready" if service.is_ready else "stopping"}, 200 if service.is_ready else 503)
 
 
-def make_app(service: Service, more: Sequence[Route] = ()) -> Starlette:
+def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starlette:
     """Return the application. more: routes of other interfaces."""
     metrics = Metrics(service)
 
@@ -54,15 +61,14 @@ def make_app(service: Service, more: Sequence[Route] = ()) -> Starlette:
     async def docs(service: Service, asked: Asked) -> Response:
         return HTMLResponse(page(table))
 
-    status = an_object({"status": TEXT})
     table = [
         *ours.ROUTES,
         *more,
-        Route("GET", "/health", health, "Say that the process lives.", returns=status),
-        Route("GET", "/ready", ready, "Say whether requests are accepted.", returns=status),
-        Route("GET", "/metrics", figures, "Figures for Prometheus.", returns=TEXT, gives="text/plain"),
-        Route("GET", "/spec", spec),
-        Route("GET", "/docs", docs),
+        Route("GET", "/health", health, "Say that the process lives.", returns=Status, is_open=True),
+        Route("GET", "/ready", ready, "Say whether requests are accepted.", returns=Status, is_open=True),
+        Route("GET", "/metrics", figures, "Figures for Prometheus.", gives="text/plain", is_open=True),
+        Route("GET", "/spec", spec, is_open=True),
+        Route("GET", "/docs", docs, is_open=True),
     ]
 
     async def unknown(request: Request, error: Exception) -> Response:
@@ -74,18 +80,20 @@ def make_app(service: Service, more: Sequence[Route] = ()) -> Starlette:
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
 
     routes = [
-        starlette.routing.Route(each.path, _endpoint(service, each, metrics), methods=[each.verb])
+        starlette.routing.Route(each.path, _endpoint(service, keys, each, metrics), methods=[each.verb])
         for each in table
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
 
 
-def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(
+    service: Service, keys: Keys, route: Route, metrics: Metrics
+) -> Callable[[Request], Awaitable[Response]]:
     """Return what answers the requests of a route, each with a line in the log and in the figures."""
 
     async def answer(request: Request) -> Response:
         began = time.perf_counter()
-        response = await _answer(service, route, request)
+        response = await _answer(service, keys, route, request)
         seconds = time.perf_counter() - began
         metrics.count(route.path, response.status_code, seconds)
         line = {"time": time.time(), "route": route.path, "status": response.status_code}
@@ -96,10 +104,10 @@ def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Req
     return answer
 
 
-async def _answer(service: Service, route: Route, request: Request) -> Response:
+async def _answer(service: Service, keys: Keys, route: Route, request: Request) -> Response:
     """Return the answer to a request, or an error in the form of the route's interface."""
     try:
-        asked = await read(request, route, service.limits)
+        asked = keys.admit(route, await read(request, route, service.limits))
         made = await unless_gone(request, route.answer(service, asked))
         return made if isinstance(made, Response) else Json(made)
     except ClientDisconnect:

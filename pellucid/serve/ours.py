@@ -1,76 +1,97 @@
 """Our own interface, /v1: every option of `translate`, with scores and alignments, and a stream."""
 
 import asyncio
+import dataclasses
 import json
 import math
+import typing
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, Field, create_model
 from starlette.responses import StreamingResponse
 
 from pellucid.errors import UsageError
 from pellucid.reading.looking import align_translation
 from pellucid.search.options import OPTIONS, TranslationOptions, check_values
+from pellucid.serve.body import Body
 from pellucid.serve.documents import translate_documents
 from pellucid.serve.routes import Asked, Route, forget
-from pellucid.serve.schema import (
-    NOTHING,
-    NUMBER,
-    SWITCH,
-    TEXT,
-    WHOLE,
-    a_list_of,
-    an_object,
-    of_setting,
-    one_of,
-)
 from pellucid.serve.service import AUTO, Job, Model, Service
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
 THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
-SETTINGS = {name: of_setting(OPTIONS[name]) for name in TranslationOptions.__annotations__ if name in OPTIONS}
-BODY = an_object(
-    {
-        "text": {**one_of(TEXT, a_list_of(TEXT)), "description": "one text, or several"},
-        "source": {**TEXT, "description": "the language of the texts; auto: detect that of each"},
-        "target": {**TEXT, "description": "the language to translate to; not needed if there is only one"},
-        "prefix": {
-            **one_of(TEXT, a_list_of(one_of(WHOLE, TEXT, NOTHING, a_list_of(WHOLE)))),
-            "description": "text or ids with which translations begin, or a list with one for each text",
-        },
-        "format": {
-            "type": "string",
-            "enum": ["sentence", "text", "html", "xml"],
-            "description": "sentence (the default): each text is one; others keep lines and tags",
-        },
-        "seconds": {**NUMBER, "description": "a deadline, if that of the server is too late"},
-        "scores": {**SWITCH, "description": "also return the log-probability of each token"},
-        "alignment": {**SWITCH, "description": "also return which words belong together"},
-    }
-    | {name: schema for name, schema in SETTINGS.items() if name not in THE_SERVERS},
-    "text",
-)
-HYPOTHESIS = {"text": TEXT, "score": NUMBER, "finished": SWITCH, "tokens": a_list_of(TEXT)}
-HYPOTHESIS |= {"log_probabilities": a_list_of(NUMBER)}
-WORDS = a_list_of(TEXT)
-ALIGNMENT = {"links": a_list_of(a_list_of(WHOLE)), "source_words": WORDS, "target_words": WORDS}
-TRANSLATION = an_object(
-    {
-        "text": TEXT,
-        "source": TEXT,
-        "truncated": SWITCH,
-        "unknown": a_list_of(TEXT),
-        "hypotheses": a_list_of(an_object(HYPOTHESIS)),
-        "alignment": an_object(ALIGNMENT),
-    }
-)
+
+
+class Texts(Body):
+    """What to translate, and what to return of it."""
+
+    text: str | list[str] = Field(description="one text, or several")
+    source: str | None = Field(None, description="the language of the texts; auto: detect that of each")
+    target: str | None = Field(None, description="the language to translate to; needed if there are several")
+    prefix: str | list[int | str | list[int] | None] | None = Field(
+        None, description="text or ids with which translations begin, or a list with one for each text"
+    )
+    format: Literal["sentence", "text", "html", "xml"] = Field(
+        "sentence", description="sentence: each text is one; others keep lines and tags"
+    )
+    seconds: float = Field(math.inf, description="a deadline, if that of the server is too late")
+    scores: bool = Field(False, description="also return the log-probability of each token")
+    alignment: bool = Field(False, description="also return which words belong together")
+
+
+def of_setting(setting: "dataclasses.Field[Any]") -> Any:
+    """Return the type of an option, with its limits, and no default."""
+    limits, kind = {"low": "ge", "high": "le"}, typing.cast("Any", setting.type)
+    within = {limits[name]: limit for name, limit in setting.metadata.items() if math.isfinite(limit)}
+    return Annotated[kind | None, Field(**within)], None
+
+
+SETTINGS: Any = {name: of_setting(option) for name, option in OPTIONS.items() if name not in THE_SERVERS}
+SETTINGS = {name: SETTINGS[name] for name in TranslationOptions.__annotations__ if name in SETTINGS}
+Translate = create_model("Translate", __base__=Texts, **SETTINGS)  # with all options of the library
+
+
+class Hypothesis(BaseModel):
+    """A hypothesis in an answer; the last two fields if scores are asked for."""
+
+    text: str
+    score: float
+    finished: bool
+    tokens: list[str] | None = None
+    log_probabilities: list[float] | None = None
+
+
+class Alignment(BaseModel):
+    """Which words belong together."""
+
+    links: list[tuple[int, int]]
+    source_words: list[str]
+    target_words: list[str]
+
+
+class Translated(BaseModel):
+    """A translation in an answer; the last fields if the text is one sentence."""
+
+    text: str
+    source: str
+    truncated: bool | None = None
+    unknown: list[str] | None = None
+    hypotheses: list[Hypothesis] | None = None
+    alignment: Alignment | None = None
+
+
+class Answer(BaseModel):
+    """What /v1/translate returns."""
+
+    translations: list[Translated]
 
 
 async def read_job(service: Service, asked: Asked) -> Job:
     """Return what the fields ask for; detect languages that are not given."""
-    fields, languages = asked.fields, service.languages
-    texts = fields["text"] if isinstance(fields["text"], list) else [fields["text"]]
-    source, target = fields.get("source"), fields.get("target")
+    body, languages = asked.body, service.languages
+    texts = body.text if isinstance(body.text, list) else [body.text]
+    source, target = body.source, body.target
     if target is None:
         (target, *others) = languages.targets()
         if others:
@@ -81,22 +102,20 @@ async def read_job(service: Service, asked: Asked) -> Job:
     sources = [source] * len(texts)
     if source == AUTO:
         sources = [next(iter(each)) for each in await service.detect(texts, target)]
-    options = check_values(
-        {name: fields[name] for name in TranslationOptions.__annotations__ if name in fields}
-    )
-    return Job(asked.client, texts, sources, target, options, fields.get("seconds", math.inf))
+    options = check_values({name: getattr(body, name) for name in ("prefix", *SETTINGS)})
+    return Job(asked.client, texts, sources, target, options, body.seconds)
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate one text or several."""
     job, said = await read_job(service, asked), list[dict[str, Any]]()
-    if (form := asked.fields.get("format", "sentence")) != "sentence":
-        texts = await translate_documents(service, job, form)
+    if asked.body.format != "sentence":
+        texts = await translate_documents(service, job, asked.body.format)
         pairs = zip(texts, job.sources, strict=True)
         return {"translations": [{"text": text, "source": source} for text, source in pairs]}
     for translation, source in zip(await service.translate(job), job.sources, strict=True):
-        said.append(as_table(translation, asked.fields.get("scores", False)) | {"source": source})
-        if asked.fields.get("alignment"):
+        said.append(as_table(translation, asked.body.scores) | {"source": source})
+        if asked.body.alignment:
             model = service.languages.model(source, job.target)
             said[-1]["alignment"] = await service.aside(_align, model, translation, job.target)
     return {"translations": said}
@@ -151,7 +170,7 @@ async def stream(service: Service, asked: Asked) -> StreamingResponse:
     except BaseException:
         translating.cancel()
         raise
-    pieces = _pieces(model, job.target, growth, translating, bool(asked.fields.get("scores")))
+    pieces = _pieces(model, job.target, growth, translating, asked.body.scores)
     return StreamingResponse(pieces, media_type="text/event-stream")
 
 
@@ -187,16 +206,16 @@ ROUTES = [
         "/v1/translate",
         translate,
         "Translate one text or several, with every option of the library.",
-        BODY,
-        an_object({"translations": a_list_of(TRANSLATION)}),
+        Translate,
+        Answer,
     ),
     Route(
         "POST",
         "/v1/stream",
         stream,
         "Translate a text; events: piece (text that follows), then end (the translation) or error.",
-        BODY,
-        TEXT,
+        Translate,
+        str,
         gives="text/event-stream",
     ),
 ]

@@ -2,31 +2,36 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from pydantic import ConfigDict
 from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from pellucid.errors import UsageError
 from pellucid.folder.manifest import jsonable
 from pellucid.serve.admission import Limits, Refusal
-from pellucid.serve.schema import Schema, an_object, check
+from pellucid.serve.body import Body
 from pellucid.serve.service import Service
 
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
+class Anything(Body):
+    """The body of a route that needs no field."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 @dataclass(frozen=True)
 class Asked:
-    """A request that was read: its fields (of the query, and of JSON or a form; of a field that comes several
-    times a list), and its client, for whom limits hold."""
+    """A request that was read: its fields, and its client, for whom limits hold."""
 
-    fields: Mapping[str, Any]
+    body: Any  # of the route's class
     client: str
     request: Request
 
@@ -42,7 +47,7 @@ class Route:
 
     answer: returns what becomes JSON, or a response.
     about: a sentence for the description in OpenAPI.
-    body, returns: the schemas of what comes, which is checked, and of what goes.
+    body, returns: the types of what comes, which is checked, and of what goes.
     accepts, gives: the types of content that may come, and the one that goes.
     error: makes the body of an error from a status and a message.
     """
@@ -51,11 +56,12 @@ class Route:
     path: str
     answer: Callable[[Service, Asked], Awaitable[Any]]
     about: str = ""
-    body: Schema = field(default_factory=lambda: an_object({}, others=True))
-    returns: Schema = field(default_factory=dict)
+    body: type[Body] = Anything
+    returns: Any = Any
     accepts: Sequence[str] = (JSON,)
     gives: str = JSON
     error: Callable[[int, str], Any] = as_error
+    is_open: bool = False  # without a key, where others need one
 
 
 class Json(Response):
@@ -69,17 +75,19 @@ class Json(Response):
 
 
 async def read(request: Request, route: Route, limits: Limits) -> Asked:
-    """Read a request, and raise an error if it is too large, too slow, or not what the route accepts."""
-    fields = check("", _fields(request.query_params.multi_items()), route.body, written=True)
+    """Read a request, its query too, and raise an error if it is too large, too slow, or not what the route
+    accepts. A field that comes several times is a list."""
+    fields, kind = _fields(request.query_params.multi_items()), FORM
     if route.verb == "POST":
-        fields |= await _read_body(request, route, limits)
-    for name in route.body.get("required", ()):
-        if name not in fields:
-            raise UsageError(f"the field {name!r} is missing.")
-    return Asked(fields, request.client.host if request.client else "", request)
+        more, kind = await _read_body(request, route, limits)
+        kind = FORM if fields else kind
+        fields = fields | more if isinstance(more, dict) else more
+    body = route.body.of(fields, written=kind != JSON)
+    return Asked(body, request.client.host if request.client else "", request)
 
 
-async def _read_body(request: Request, route: Route, limits: Limits) -> dict[str, Any]:
+async def _read_body(request: Request, route: Route, limits: Limits) -> tuple[Any, str]:
+    """Return what a body says, and its type."""
     kind, _, about = request.headers.get("content-type", JSON).lower().partition(";")
     if (kind := kind.strip()) not in route.accepts:
         raise Refusal(415, f"the body is {kind}, and {' or '.join(route.accepts)} is expected.")
@@ -89,21 +97,18 @@ async def _read_body(request: Request, route: Route, limits: Limits) -> dict[str
         async with asyncio.timeout(limits.seconds):
             body = await _limited(request, limits.body_bytes)
         if not body:
-            return {}
+            return {}, kind
         if kind == JSON:
-            fields = json.loads(body.decode(), parse_constant=_refuse_constant)
-        elif kind == FORM:
-            fields = _fields(parse_qsl(body.decode(), keep_blank_values=True, errors="strict"))
-        else:
-            form = await _parse_files(request, body)
-            fields = _fields(form.multi_items())
+            return json.loads(body.decode(), parse_constant=_refuse_constant), kind
+        if kind == FORM:
+            return _fields(parse_qsl(body.decode(), keep_blank_values=True, errors="strict")), kind
+        return _fields((await _parse_files(request, body)).multi_items()), kind
     except TimeoutError:
         raise Refusal(408, f"the request did not arrive within {limits.seconds:g} seconds.") from None
     except (ValueError, RecursionError, MultiPartException) as error:
         if isinstance(error, Refusal):
             raise
         raise Refusal(400, f"the body is not valid {kind}: {_reason(error)}.") from None
-    return check("the body", fields, route.body, written=kind != JSON)
 
 
 async def _limited(request: Request, most: int) -> bytes:

@@ -5,6 +5,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from pellucid.folder.version import __version__
 from pellucid.serve.routes import Route
 
@@ -29,15 +31,19 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 def _operation(route: Route) -> dict[str, Any]:
-    answer = {"description": "the answer", "content": {route.gives: {"schema": route.returns}}}
+    answer = {"description": "the answer", "content": {route.gives: {"schema": _schema(route.returns)}}}
     responses: dict[str, Any] = {"200": answer}
     operation = {"summary": route.about, "responses": responses}
     if route.verb == "POST":
         error = {"application/json": {"schema": {"type": "object"}}}
         responses |= {code: {"description": about, "content": error} for code, about in ERRORS.items()}
-        content = {kind: {"schema": route.body} for kind in route.accepts}
+        content = {kind: {"schema": _schema(route.body)} for kind in route.accepts}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    return TypeAdapter(kind).json_schema()
 
 
 def page(routes: Sequence[Route]) -> str:
@@ -49,7 +55,7 @@ def page(routes: Sequence[Route]) -> str:
     for route in routes:
         if route.about:
             shown.append(f"<h2><code>{route.verb} {route.path}</code></h2><p>{html.escape(route.about)}</p>")
-            for title, schema in (("comes", route.body), ("goes", route.returns)):
-                written = html.escape(json.dumps(schema, indent=1, ensure_ascii=False))
+            for title, kind in (("comes", route.body), ("goes", route.returns)):
+                written = html.escape(json.dumps(_schema(kind), indent=1, ensure_ascii=False))
                 shown.append(f"<h3>What {title}</h3><pre>{written}</pre>")
     return "".join(shown)
