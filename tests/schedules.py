@@ -61,11 +61,12 @@ def come_and_go(
                 cancelled |= {asked[place]} - results.keys()
             else:
                 results |= {asked[place]: result for place, result in session.step().ended.items()}
-                assert len(session) <= decoding.places
+                assert len(session) <= session.rows <= decoding.rows
                 for lane in session._lanes:  # which keeps nothing of those that have left
                     assert lane._finished.keys() <= lane.requests.keys()
                     assert lane.hypotheses.log_probabilities.shape[2] == lane.hypotheses.lengths.max()
-        largest = sorted(requests, key=cells_of)[-decoding.places :]
+        together = decoding.rows // max(request.options.width for request in requests)
+        largest = sorted(requests, key=cells_of)[-together:]
         again = [session.add(request) for request in largest]
         assert len(session.step().ended) + len(session) == len(largest)
         for place in again:

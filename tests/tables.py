@@ -1,6 +1,7 @@
 """Models that are tables: search cannot tell them from a Transformer."""
 
 import functools
+import itertools
 import math
 import random
 import sys
@@ -27,16 +28,18 @@ class TableDecoding:
     """A model that is a table: its logits follow from the sentence's number and from all that was said.
     `fitting`: how many sentences it has memory for at a time, of those that join."""
 
-    def __init__(self, table: Table, places: int = sys.maxsize, fitting: int = sys.maxsize) -> None:
-        self.table, self.places, self.fitting = table, places, fitting
+    def __init__(self, table: Table, rows: int = sys.maxsize, fitting: int = sys.maxsize) -> None:
+        self.table, self.rows, self.fitting = table, rows, fitting
         self.said: list[tuple[int, ...]] = []
         self.requests: list[Request] = []
         self.rows_of_steps: list[int] = []
         self.is_open = True
 
     def join(self, requests: Sequence[Request]) -> int:
-        assert self.is_open and len(self.requests) + len(requests) <= self.places
-        requests = requests[: self.fitting]
+        widths = [request.options.width for request in requests]
+        rows = [*itertools.accumulate(widths, initial=len(self.said))][1:]
+        assert self.is_open and all(each <= self.rows for each in rows[1:])
+        requests = requests[: min(self.fitting, sum(each <= self.rows for each in rows))]
         self.said += [()] * sum(request.options.width for request in requests)
         self.requests += requests
         return len(requests)

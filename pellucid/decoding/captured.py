@@ -89,7 +89,7 @@ class CapturedDecoding(Decoding):
     """The open sentences of a state. A place holds one sentence until it is finished, then the next one."""
 
     def __init__(self, state: "State", kept: dict[Room, "State"], room: Room) -> None:
-        self._state, self._kept, self.places, self._places = state, kept, room.places, Places(room)
+        self._state, self._kept, self.rows, self._places = state, kept, room.rows, Places(room)
 
     def join(self, requests: Sequence[Request]) -> int:
         joined = self._places.join(requests)

@@ -68,7 +68,7 @@ class EngineDecoding(Decoding):
 
     def __init__(self, state: native.State, room: Room, size: int) -> None:
         self._state, self._size = state, size
-        self.places, self._most, self._places = room.places, room.candidates, Places(room)
+        self.rows, self._most, self._places = room.rows, room.candidates, Places(room)
         self._is_laid_out = False  # whether the state's rows are those of the places, at their lengths
         self._stride = np.zeros(0, np.int32)  # of each row: cells between its neighbouring positions
 

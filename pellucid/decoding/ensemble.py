@@ -45,7 +45,7 @@ class EnsembleDecoding(Decoding):
     """Several models that decode the same sentences."""
 
     def __init__(self, decodings: Sequence[Decoding], closing: ExitStack) -> None:
-        self._decodings, self.places, self._closing = decodings, decodings[0].places, closing
+        self._decodings, self.rows, self._closing = decodings, decodings[0].rows, closing
 
     def join(self, requests: Sequence[Request]) -> int:
         (count,) = {each.join(requests) for each in self._decodings}  # one number, for their rooms are equal

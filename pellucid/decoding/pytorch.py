@@ -52,7 +52,7 @@ class TransformerDecoding(Decoding):
     model each sentence has as many rows as the widest: spare ones repeat its first."""
 
     def __init__(self, model: Transformer, room: Room) -> None:
-        self.places, self._room, self._model, self._device = room.places, room, model, device_of(model)
+        self.rows, self._room, self._model, self._device = room.rows, room, model, device_of(model)
         self.close()
 
     def close(self) -> None:
@@ -62,7 +62,8 @@ class TransformerDecoding(Decoding):
 
     @torch.no_grad()
     def join(self, requests: Sequence[Request]) -> int:
-        joining = [*itertools.takewhile(self._room.may_hold, requests)]
+        free = self._room.places - len(self._widths)
+        joining = [*itertools.takewhile(self._room.may_hold, requests[:free])]
         if joining:
             ids, mask = pad([one.source for one in joining], self._model.config.pad_id, self._device)
             with evaluating(self._model):

@@ -48,7 +48,7 @@ class Room:
     def may_hold(self, request: Request) -> bool:
         """Return whether a sentence, its hypotheses and their number are not too large for this room."""
         is_short = len(request.source) <= self.longest_source and request.max_length <= self.longest
-        return is_short and request.options.width <= self.width
+        return is_short and request.options.width <= self.width and cells_of(request) <= self.cells
 
     @property
     def positions(self) -> int:

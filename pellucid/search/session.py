@@ -1,6 +1,7 @@
 """A session: sentences come, are decoded together by rules of their own, and leave. This package knows
 nothing about Transformers: what computes a step is a `Decoding`."""
 
+import heapq
 import itertools
 import threading
 from collections import defaultdict
@@ -20,14 +21,14 @@ from pellucid.search.request import Request, SpecialIds
 TOO_LARGE = (
     "it needs more memory than translating may take. Set a larger memory, or a smaller max_length or beam."
 )
-JOIN_AT = 1 / 8  # of the places: newcomers wait until so many are free, or as many as there are newcomers
+JOIN_AT = 1 / 8  # of the rows: newcomers wait until so many are free, or as many as there are newcomers
 
 
 class Decoding(Protocol):
     """The interface of what decodes sentences: a model, and its memory of the sentences that are open. Each
     sentence has `width` rows, its hypotheses, which are neighbours."""
 
-    places: int  # the most sentences at once
+    rows: int  # the most hypotheses at once
 
     def join(self, requests: Sequence[Request]) -> int:
         """Encode the first of these sentences, as many as there is memory for, and return their number. Their
@@ -58,23 +59,26 @@ class SearchStep(NamedTuple):
 
 
 class Waiting:
-    """Sentences that have not begun, in their order. Several sessions may take from one list, each in a
+    """Sentences that have not begun. The clients whose sentences they are take turns, each with one: a long
+    list does not hold up the single sentence of another. Several sessions may take from one list, each in a
     thread of its own."""
 
     def __init__(self, requests: Iterable[Request] = ()) -> None:
         self._changed, self._requests = threading.Condition(), dict(enumerate(requests))
         self._numbers = itertools.count(len(self._requests))
+        self._order = [(0, ticket) for ticket in self._requests]  # a heap of turns; some may be cancelled
+        self._turn, self._turns = 0, dict[str, int]()  # the present turn, and the last one of each client
         self.is_closed = False
 
     def __len__(self) -> int:
         return len(self._requests)
 
-    def add(self, request: Request) -> int:
-        """Append a sentence. Return its ticket: a number that no other has."""
+    def add(self, request: Request, client: str = "") -> int:
+        """Append a sentence to those of its client. Return its ticket: a number that no other has."""
         with self._changed:
             ticket = next(self._numbers)
-            self._requests[ticket] = request
-            self._changed.notify()
+            self._turns[client] = turn = max(self._turn, self._turns.get(client, -1) + 1)
+            self._put(turn, ticket, request)
         return ticket
 
     def close(self) -> None:
@@ -94,19 +98,34 @@ class Waiting:
         with self._changed:
             return self._requests.pop(ticket, None) is not None
 
-    def take(self, count: int) -> dict[int, Request]:
-        """Take the first `count` sentences from the list, by ticket."""
+    def take(self, rows: int) -> dict[int, Request]:
+        """Take the first sentences from the list, by ticket: as many as have so many hypotheses together, but
+        one at least."""
+        taken = dict[int, Request]()
         with self._changed:
-            taken = dict(itertools.islice(self._requests.items(), count))
-            for ticket in taken:
-                del self._requests[ticket]
+            while self._order and rows > 0:
+                turn, ticket = self._order[0]
+                if request := self._requests.get(ticket):
+                    rows -= request.options.width
+                    if taken and rows < 0:
+                        break
+                    self._turn, taken[ticket] = max(self._turn, turn), self._requests.pop(ticket)
+                heapq.heappop(self._order)
+            if len(self._order) + len(self._turns) > 3 * len(self._requests):  # forget what has passed
+                self._order = sorted(each for each in self._order if each[1] in self._requests)
+                self._turns = {each: turn for each, turn in self._turns.items() if turn >= self._turn}
         return taken
 
     def give_back(self, requests: dict[int, Request]) -> None:
         """Put sentences back to the front."""
         with self._changed:
-            self._requests = requests | self._requests
-            self._changed.notify()
+            for ticket, request in requests.items():
+                self._put(-1, ticket, request)
+
+    def _put(self, turn: int, ticket: int, request: Request) -> None:
+        self._requests[ticket] = request
+        heapq.heappush(self._order, (turn, ticket))
+        self._changed.notify()
 
 
 class Session(AbstractContextManager["Session"]):
@@ -131,6 +150,11 @@ class Session(AbstractContextManager["Session"]):
     def __len__(self) -> int:
         """Return the number of open sentences."""
         return sum(len(lane.requests) for lane in self._lanes)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of hypotheses that open sentences have."""
+        return sum(lane.width * len(lane.requests) for lane in self._lanes)
 
     @property
     def is_idle(self) -> bool:
@@ -166,9 +190,9 @@ class Session(AbstractContextManager["Session"]):
         """Begin as many of the waiting sentences as there is room for; while others are open, only several at
         once, because those that begin together are encoded together. Return an error for a sentence that no
         room is large enough for."""
-        places, wanted = self._decoding.places, len(self._waiting)
-        free = places - len(self)
-        if not free or (self._lanes and free < min(wanted, places * JOIN_AT)):
+        rows, wanted = self._decoding.rows, len(self._waiting)
+        free = rows - self.rows
+        if not free or (self._lanes and free < min(wanted, rows * JOIN_AT)):
             return {}
         taken = self._waiting.take(free)
         joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))

@@ -19,7 +19,7 @@ COUNTED = {
 }
 PRESENT = {
     "open": "Sentences that are being decoded",
-    "waiting": "Hypotheses that wait",
+    "waiting": "Sentences that wait",
     "speed": "Tokens per second",
 }
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError
+from pellucid.search.hypotheses import Found
 from pellucid.serve.admission import Door, Limits, Queue, Refusal
-from pellucid.serve.batcher import LATE, Batcher, Late
+from pellucid.serve.batcher import Batcher
 from pellucid.serve.languages import Languages, Named, detect, identifier
 from pellucid.translate.call import Call, is_one
 from pellucid.translate.translation import Translation, translations_of
@@ -22,6 +22,7 @@ from pellucid.translator import load
 
 HANDS = 2  # threads that turn text into ids and back, and detect languages
 AUTO = "auto"  # in place of a source language: detect it
+LATE = "it could not be translated before its deadline."
 
 
 class Model:
@@ -50,13 +51,13 @@ class Model:
         beam = options.get("beam", self.translator.config.translation.beam)
         return self.batcher.cost(tokens, options.get("n_best", 1) if options.get("sample") else beam)
 
-    def prepare(self, job: "Job", deadline: float) -> Call:
+    def prepare(self, job: "Job") -> Call:
         """Return the input of the search for the texts of a job."""
         options: Any = {**job.options, "memory": self.memory}
         call = self.translator.prepare(job.texts, self.to(job.target), options)
         self._tokens += sum(len(one.source) for one in call.requests)
         self._characters += job.characters
-        return replace(call, requests=[replace(one, deadline=deadline) for one in call.requests])
+        return call
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -193,13 +194,11 @@ class Service:
         try:
             with model.queue.entered(job.client, model.cost(job), left, key):
                 async with asyncio.timeout(left):
-                    call = await self.aside(model.prepare, job, deadline)
-                    futures = model.batcher.submit(call.requests, job.client, grew)
-                    try:
-                        found = await asyncio.gather(*map(asyncio.wrap_future, futures))
-                    finally:  # after an error, the others are not wanted
-                        for each in futures:
-                            each.cancel()
+                    call, found = await self.aside(model.prepare, job), list[list[Found]]()
+                    if call.requests:
+                        found = await asyncio.wrap_future(
+                            model.batcher.submit(call.requests, job.client, grew)
+                        )
                     return await self.aside(translations_of, call, found, model.translator.vocabulary)
-        except (TimeoutError, Late):
+        except TimeoutError:
             raise Refusal(503, LATE, model.queue.ahead(job.client, 0) / model.batcher.speed) from None

@@ -21,7 +21,8 @@ from pellucid.search.session import Session
 def run(table: Table, requests: Sequence[Request], together: int = sys.maxsize) -> list[list[Found]]:
     """What a search finds for each request, and a check that nothing is done twice."""
     results: dict[int, Result] = {}
-    with Session(TableDecoding(table, together), SPECIAL) as session:
+    rows = together * max(request.options.width for request in requests)
+    with Session(TableDecoding(table, rows), SPECIAL) as session:
         places = [session.add(request) for request in requests]
         while not session.is_idle:
             step = session.step()

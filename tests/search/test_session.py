@@ -15,6 +15,7 @@ from tables import SPECIAL, Table, TableDecoding, random_table, ruled
 from pellucid.errors import SentenceError, UsageError
 from pellucid.search import lane
 from pellucid.search.lane import Result, raise_if_failed
+from pellucid.search.options import Options
 from pellucid.search.request import Request
 from pellucid.search.session import Session, Waiting
 
@@ -30,7 +31,7 @@ def test_a_result_does_not_depend_on_who_comes_and_goes(seed: int) -> None:
     note(f"seed {seed}")
     chance = random.Random(seed)
     table = random_table(seed % 5, 9, end=1.0, whole=chance.random() < 0.3)
-    decoding = TableDecoding(table, places=chance.randrange(1, 9))
+    decoding = TableDecoding(table, rows=chance.randrange(4, 20))
     requests = random_requests(chance, 12, 9, 9)
     results = come_and_go(decoding, SPECIAL, requests, chance)
     assert not decoding.requests and not decoding.said and not decoding.is_open
@@ -40,15 +41,15 @@ def test_a_result_does_not_depend_on_who_comes_and_goes(seed: int) -> None:
 def test_a_free_place_is_taken_at_the_next_step_in_the_order_of_the_sentences() -> None:
     """But if several are wanted, two of sixteen are taken together, and what does not fit is the next."""
     decoding = TableDecoding(random_table(1, 9, end=-99.0), 16, fitting=2)
-    session = Session(decoding, SPECIAL)
+    session, one = Session(decoding, SPECIAL), lambda number: Request(number, 99, options=Options(1))
     for number in range(16):
-        session.add(Request(number, 99))
+        session.add(one(number))
         session.step()
         assert len(session) == number + 1
     for place in range(3):
         session.cancel(place)
-        session.add(Request(16 + 2 * place, 99))
-        session.add(Request(17 + 2 * place, 99))
+        session.add(one(16 + 2 * place))
+        session.add(one(17 + 2 * place))
     assert len(session) == 13
     session.step()
     assert len(session) == 15
@@ -62,6 +63,35 @@ def test_a_free_place_is_taken_at_the_next_step_in_the_order_of_the_sentences() 
 def test_another_session_may_take_a_sentence_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Waiting, "__len__", lambda self: 1)  # as it was a moment before
     assert Session(TableDecoding(random_table(1, 9)), SPECIAL).step() == ({}, ())
+
+
+def test_clients_take_turns() -> None:
+    """What was given back comes first; what was cancelled takes no turn; of two hypotheses there is one
+    sentence at a time, but one at least."""
+    waiting, kept = Waiting(), dict[int, str]()
+
+    def add(clients: str, width: int = 1) -> None:
+        for client in clients:
+            kept[waiting.add(ruled([Request(0, 9)], width)[0], client)] = client
+
+    def take(rows: int) -> str:
+        return "".join(kept[ticket] for ticket in waiting.take(rows))
+
+    add("aaaabbc")
+    assert waiting.cancel(1) and not waiting.cancel(1)
+    taken = waiting.take(3)
+    assert [kept[ticket] for ticket in taken] == ["a", "b", "c"]
+    waiting.give_back({ticket: taken[ticket] for ticket in [*taken][1:]})
+    assert (take(3), take(1), take(0)) == ("bcb", "a", "")
+    add("ca", 2)
+    assert (len(waiting), take(2), take(1), take(9), take(9)) == (3, "c", "a", "a", "")
+    for _ in range(100):
+        add("xyz")
+        add("x" * 9)
+        for ticket in [*kept][-9:]:
+            waiting.cancel(ticket)
+        assert sorted(take(3)) == ["x", "y", "z"] and not len(waiting)
+    assert len(waiting._order) + len(waiting._turns) < 30
 
 
 def test_all_that_wait_for_sentences_go_on_when_the_list_is_closed() -> None:

@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, Future, wait
+from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,10 @@ import pytest
 import pellucid
 from pellucid.decoding.engine import EngineDecoding
 from pellucid.decoding.threads import decode
-from pellucid.errors import SentenceError
+from pellucid.errors import PellucidError, SentenceError
 from pellucid.search.hypotheses import Found
 from pellucid.search.request import Request
-from pellucid.serve.batcher import LATE, Batcher, Closed, Late
-from pellucid.serve.turns import Pending, Turns
+from pellucid.serve.batcher import Batcher
 from pellucid.translate.call import Call
 from pellucid.translator import Translator
 
@@ -71,7 +70,7 @@ def request(demo: Translator, text: str = LINES[0], **options: Any) -> Request:
 
 def alone(demo: Translator, request: Request) -> list[Found]:
     typical = demo.typical("fr", {})
-    (found,) = decode(demo.decoder(typical), [replace(request, deadline=float("inf"))], typical.special)
+    (found,) = decode(demo.decoder(typical), [request], typical.special)
     return found
 
 
@@ -79,66 +78,41 @@ def alone(demo: Translator, request: Request) -> list[Found]:
 def test_a_result_does_not_depend_on_who_comes_and_leaves(
     seed: int, demo: Translator, batcher: Batcher
 ) -> None:
-    asked = list[tuple[Request, Future[list[Found]]]]()
+    asked = list[tuple[list[Request], Future[list[list[Found]]]]]()
     each_kind = [request(demo, text, **rules) for text in LINES for rules in RULES]
     kinds = [replace(each, number=number) for number, each in enumerate(each_kind)]
 
     def client(name: str, chance: random.Random) -> None:
-        for _ in range(25):
+        for _ in range(40):
             some = chance.choices(kinds, k=chance.choice([1, 1, 2, 9]))
-            if chance.random() < 0.15:
-                some = [replace(each, deadline=time.monotonic() + chance.random() / 50) for each in some]
-            futures = batcher.submit(some, name)
-            asked.extend(zip(some, futures, strict=True))
+            future = batcher.submit(some, name)
+            asked.append((some, future))
             time.sleep(chance.random() / 100)
-            for future in futures:
-                if chance.random() < 0.2:
-                    future.cancel()
+            if chance.random() < 0.2:
+                future.cancel()
 
     clients = [threading.Thread(target=client, args=(f"{n}", random.Random(seed * 10 + n))) for n in range(4)]
     for each in clients:
         each.start()
     for each in clients:
         each.join()
-    _, lost = wait([future for _, future in asked if not future.cancelled()], 60)
-    assert not lost
-    counts = {"right": 0, "late": 0, "cancelled": 0}
-    expected = [alone(demo, each) for each in kinds]
-    for one, future in asked:
+    right, cancelled, expected = 0, 0, [alone(demo, each) for each in kinds]
+    for some, future in asked:
         try:
-            assert future.result() == expected[one.number]
-            counts["right"] += 1
+            assert future.result(60) == [expected[one.number] for one in some]
+            right += 1
         except CancelledError:
-            counts["cancelled"] += 1
-        except Late:
-            assert one.deadline < time.monotonic()
-            counts["late"] += 1
-    assert counts["right"] > 100 and counts["cancelled"] > 10, counts
-    for _ in range(1000):
-        if not batcher.open:
-            break
-        time.sleep(0.01)
-    assert (batcher.open, batcher.waiting, batcher._together.rows, batcher._by_itself) == (0, 0, 0, None)
-
-
-def test_clients_take_turns() -> None:
-    turns, one = Turns(), Request(0, 9)
-    sentences = [Pending(one, client) for client in "aaaabbc"]
-    for sentence in sentences:
-        turns.add(sentence)
-    turns.remove(sentences[1])
-    assert [each.client for each in turns.take(one.options.width * 4)] == ["a", "b", "c", "a"]
-    turns.add(Pending(one, "c"))
-    assert [each.client for each in turns.take(float("inf"), 2)] == ["b", "a"]
-    assert turns.rows == one.options.width
+            cancelled += 1
+    assert right > 100 and cancelled > 3
+    while batcher.open or batcher.waiting:
+        time.sleep(0.001)
 
 
 def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batcher: Batcher) -> None:
     many = batcher.submit([request(demo)] * 1000, "many")
-    (single,) = batcher.submit([request(demo, LINES[1])], "single")
-    found, done = single.result(20), sum(future.done() for future in many)
-    assert done < 200 and found == alone(demo, request(demo, LINES[1]))
-    assert many[-1].result(30) == alone(demo, request(demo))
+    (found,) = batcher.submit([request(demo, LINES[1])], "single").result(20)
+    assert batcher.waiting > 800 and found == alone(demo, request(demo, LINES[1]))
+    assert many.result(30) == [alone(demo, request(demo))] * 1000
 
 
 def test_a_cancelled_sentence_leaves_within_a_step(demo: Translator, batcher: Batcher) -> None:
@@ -149,7 +123,7 @@ def test_a_cancelled_sentence_leaves_within_a_step(demo: Translator, batcher: Ba
         steps.append(batcher.steps)
         arrived.set()
 
-    (future,) = batcher.submit([request(demo, beam=1, min_length=50)], "x", grew)
+    future = batcher.submit([request(demo, beam=1, min_length=50)], "x", grew)
     assert arrived.wait(20)
     future.cancel()
     last = steps[-1]
@@ -162,8 +136,8 @@ def test_what_grows_ends_as_the_result(demo: Translator, batcher: Batcher) -> No
     grown = list[list[int]]()
     batcher.submit([request(demo, LINES[2])], "other")
     time.sleep(0.002)
-    (future,) = batcher.submit([request(demo, beam=1)], "x", grown.append)
-    ids = future.result(20)[0].token_ids
+    future = batcher.submit([request(demo, beam=1)], "x", grown.append)
+    ids = future.result(20)[0][0].token_ids
     assert grown == [ids[:count] for count in range(1, len(ids))]
 
 
@@ -179,45 +153,38 @@ def test_a_step_that_fails_harms_only_the_sentence_whose_fault_it_is(
 
     monkeypatch.setattr(EngineDecoding, "join", failing)
     good = request(demo, LINES[4])
-    futures = batcher.submit([good, bad, good], "x")
+    first, wrong, last = (batcher.submit(each, "x") for each in ([good] * 3, [good, bad], [good]))
     with pytest.raises(RuntimeError, match=r"^broken$"):
-        futures[1].result(20)
-    assert futures[0].result(20) == futures[2].result(20) == alone(demo, good)
+        wrong.result(20)
+    assert first.result(20) == last.result(20) * 3 == [alone(demo, good)] * 3
 
 
 def test_what_needs_too_much_memory_is_refused(demo: Translator) -> None:
     typical = demo.typical("fr", {"batch_tokens": 300, "memory": 20})
     batcher = Batcher(demo.decoder(typical), typical.requests, typical.special, memory=20)
-    (huge,) = batcher.submit([request(demo, beam=500, max_length=500)], "x")
-    (small,) = batcher.submit([request(demo)], "x")
+    huge = batcher.submit([request(demo, beam=500, max_length=500)], "x")
+    small = batcher.submit([request(demo)], "x")
     with pytest.raises(
         SentenceError, match=r"^sentence 1, step 0: it needs more memory than translating may"
     ):
         huge.result(20)
-    assert small.result(20) == alone(demo, request(demo))
+    assert small.result(20) == [alone(demo, request(demo))]
     batcher.close()
-
-
-def test_a_late_sentence_is_not_decoded(demo: Translator, batcher: Batcher) -> None:
-    (late,) = batcher.submit([replace(request(demo), deadline=time.monotonic())], "x")
-    with pytest.raises(Late, match=LATE):
-        late.result(20)
-    assert batcher.decoded == 0
 
 
 def test_closing_finishes_what_was_accepted(demo: Translator) -> None:
     batcher = made(demo)
-    futures = batcher.submit([request(demo)] * 700, "x") + batcher.submit([request(demo, beam=9)] * 3, "y")
+    futures = batcher.submit([request(demo)] * 700, "x"), batcher.submit([request(demo, beam=9)] * 3, "y")
     batcher.close()
-    assert all(future.done() and future.result() for future in futures)
-    with pytest.raises(Closed, match=r"^the server is stopping\.$"):
+    assert [len(future.result(0)) for future in futures] == [700, 3]
+    with pytest.raises(PellucidError, match=r"^the server is stopping\.$"):
         batcher.submit([request(demo)], "x")
 
 
 def test_the_speed_is_measured_when_there_is_enough_to_do(demo: Translator, batcher: Batcher) -> None:
     assert batcher.speed == float("inf")
-    batcher.submit([request(demo)], "x")[0].result(20)
+    batcher.submit([request(demo)], "x").result(20)
     assert batcher.speed == float("inf")
-    wait(batcher.measure())
+    batcher.measure().result(20)
     assert 100 < batcher.speed < 1e7
     assert batcher.cost(10, 4) > 1.5 * batcher.cost(10, 1) > 15
