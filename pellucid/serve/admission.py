@@ -44,7 +44,7 @@ class Door:
     """The limits of each client, and of all together."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits, self.open = limits, 0
+        self._limits, self.open, self.characters = limits, 0, 0  # characters: since the start
         self._came = dict[str, deque[float]]()  # when each client asked, in the last minute
         self._characters = dict[str, int]()
 
@@ -66,6 +66,7 @@ class Door:
         self.open, self._characters[client] = self.open + 1, held
         try:
             yield
+            self.characters += characters
         finally:
             self.open, self._characters[client] = self.open - 1, self._characters[client] - characters
             if not self._characters[client]:

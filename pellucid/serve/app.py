@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
 from pellucid.errors import PellucidError
-from pellucid.serve import ours
+from pellucid.serve import deepl, ours, plugins
 from pellucid.serve.admission import Refusal
 from pellucid.serve.keys import Keys
 from pellucid.serve.metrics import Metrics
@@ -63,6 +63,8 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
 
     table = [
         *ours.ROUTES,
+        *deepl.ROUTES,
+        *plugins.ROUTES,
         *more,
         Route("GET", "/health", health, "Say that the process lives.", returns=Status, is_open=True),
         Route("GET", "/ready", ready, "Say whether requests are accepted.", returns=Status, is_open=True),
@@ -74,7 +76,8 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
     async def unknown(request: Request, error: Exception) -> Response:
         """Answer if there is no such route or verb, as the interface does whose path is the nearest."""
         assert isinstance(error, HTTPException)
-        nearest = [route.error for route in table if request.url.path == route.path]
+        place = request.url.path.split("/")[1]
+        nearest = [route.error for route in table if route.path.split("/")[1] == place]
         metrics.count("unknown", error.status_code, 0.0)
         body = (nearest or [as_error])[0](error.status_code, error.detail)
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})

@@ -48,6 +48,6 @@ def _name(place: tuple[int | str, ...]) -> str:
     for part in place:
         if isinstance(part, int):
             name += f"[{part}]"
-        elif part.isidentifier() and not hasattr(builtins, part):
+        elif not name or (part.isidentifier() and not hasattr(builtins, part)):
             name += f".{part}" if name else part
     return name

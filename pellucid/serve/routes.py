@@ -78,7 +78,7 @@ async def read(request: Request, route: Route, limits: Limits) -> Asked:
     """Read a request, its query too, and raise an error if it is too large, too slow, or not what the route
     accepts. A field that comes several times is a list."""
     fields, kind = _fields(request.query_params.multi_items()), FORM
-    if route.verb == "POST":
+    if route.verb == "POST" or (FORM in route.accepts and "content-type" in request.headers):
         more, kind = await _read_body(request, route, limits)
         kind = FORM if fields else kind
         fields = fields | more if isinstance(more, dict) else more

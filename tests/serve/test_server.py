@@ -170,7 +170,7 @@ def test_strange_text_is_answered(text: str, server: Server) -> None:
 
 def test_the_description_has_every_route_and_its_fields(server: Server) -> None:
     spec = server.client.get("/spec").json()
-    assert spec["paths"].keys() == {"/v1/translate", "/v1/stream", "/health", "/ready", "/metrics"}
+    assert spec["paths"].keys() >= {"/v1/translate", "/v1/stream", "/health", "/ready", "/metrics"}
     for path, verbs in spec["paths"].items():
         for verb in verbs:
             assert server.client.request(verb, path, json={}).status_code in (200, 400)

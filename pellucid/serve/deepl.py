@@ -1,0 +1,173 @@
+"""DeepL's interface, version 2: texts, languages and usage. What we do not have, such as glossaries, is
+refused as DeepL refuses it to a key that may not use it."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from pellucid.errors import UsageError, list_known
+from pellucid.serve.admission import Refusal
+from pellucid.serve.body import Body
+from pellucid.serve.codes import name_of, short
+from pellucid.serve.documents import translate_documents
+from pellucid.serve.routes import FILES, FORM, JSON, Anything, Asked, Route
+from pellucid.serve.service import AUTO, Job, Service
+
+MOST = 50  # texts of a request
+NO_LIMIT = 10**12  # characters: what DeepL says if there is no limit
+REGIONS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}  # its clients refuse EN and PT as targets
+# A model may also translate to "de_formal" or "de_informal"; then formality can be had in German.
+REGISTERS = {"more": "_formal", "less": "_informal"}
+WITHOUT = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id", "custom_instructions")
+MISSING = ("/v2/document", "/v2/glossaries", "/v2/write", "/v3/")
+VERBS = "GET POST PUT PATCH DELETE"
+ROWS = list[dict[str, str | int]]
+NOT_HERE = "this server does not have it, whatever the key."
+
+
+def _several(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _tags(value: Any) -> Any:
+    """Return a list of tags; each text of it may be several with commas."""
+    if isinstance(values := _several(value), list) and all(isinstance(each, str) for each in values):
+        return [tag for each in values for tag in each.replace(" ", "").split(",") if tag]
+    return values
+
+
+Tags = Annotated[list[str], BeforeValidator(_tags), Field([])]
+
+
+class Translate(Body):
+    """Texts to translate, and how. Other fields, such as context and preserve_formatting, change nothing."""
+
+    model_config = ConfigDict(extra="allow", strict=False)
+    text: Annotated[list[str], BeforeValidator(_several), Field(min_length=1, max_length=MOST)]
+    target_lang: str
+    source_lang: str | None = None
+    split_sentences: Literal["0", "1", "nonewlines"] | None = None
+    formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] = "default"
+    tag_handling: Literal["html", "xml"] | None = None
+    outline_detection: bool = True
+    splitting_tags: Tags
+    non_splitting_tags: Tags
+    ignore_tags: Tags
+    show_billed_characters: bool = False
+    model_type: Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None = None
+
+
+class Kind(Body):
+    """Which languages to list."""
+
+    model_config = ConfigDict(extra="ignore")
+    type: Literal["source", "target"] = "source"
+
+
+def as_message(status: int, message: str) -> dict[str, str]:
+    """Return the body of an error."""
+    return {"message": message}
+
+
+def _find(service: Service, name: str, code: str, among: Sequence[str]) -> str:
+    found = service.languages.find(code)
+    if found is None or found not in among:
+        known = list_known([short(each).upper() for each in among])
+        raise UsageError(f"{name} = {code[:20]!r} is not supported, but {known}.")
+    return found
+
+
+async def translate_texts(
+    service: Service, client: str, texts: Sequence[str], source: str | None, target: str, **how: Any
+) -> list[tuple[str, str]]:
+    """Return the translation of each text as a document, and its language, which is detected if the source is
+    None or "auto". A text in the target language comes back as it is. how: settings of `translate_documents`.
+    """
+    languages = service.languages
+    target = _find(service, "target_lang", target, languages.targets())
+    among = {target, *languages.sources(target)}
+    if (source or AUTO).lower() == AUTO:
+        sources = [next(one for one in found if one in among) for found in await service.detect(texts)]
+    else:
+        sources = [_find(service, "source_lang", source or "", languages.sources())] * len(texts)
+    foreign = [index for index, language in enumerate(sources) if language != target]
+    job = Job(client, texts, sources, target).part(foreign)
+    done = dict(zip(foreign, await translate_documents(service, job, **how), strict=True))
+    return [(done.get(index, text), sources[index]) for index, text in enumerate(texts)]
+
+
+async def translate(service: Service, asked: Asked) -> dict[str, Any]:
+    """Translate texts, each as a document."""
+    body = asked.body
+    for name in WITHOUT:
+        if body.model_extra.get(name):
+            raise Refusal(403, f"{name}: {NOT_HERE}")
+    form, split = body.tag_handling or "text", body.split_sentences or "1"
+    cut = {"lines": split == "1", "sentences": split != "0", "ignored": body.ignore_tags}
+    target = _target(service, body)
+    asking = translate_texts(service, asked.client, body.text, body.source_lang, target, form=form, **cut)
+    said = list[dict[str, Any]]()
+    for before, (after, language) in zip(body.text, await asking, strict=True):
+        said.append({"detected_source_language": short(language).upper(), "text": after})
+        if body.show_billed_characters:
+            said[-1]["billed_characters"] = len(before)
+        if body.model_type:
+            said[-1]["model_type_used"] = body.model_type.removeprefix("prefer_")
+    return {"translations": said}
+
+
+def _target(service: Service, body: Translate) -> str:
+    """Return the language to translate to, with the formality that is asked for."""
+    targets = service.languages.targets()
+    target = _find(service, "target_lang", body.target_lang, targets)
+    register = REGISTERS.get(body.formality.removeprefix("prefer_"), "")
+    if target + register in targets:
+        return target + register
+    if body.formality in REGISTERS:
+        message = "has no formality here. Leave formality out, or set it to prefer_more or prefer_less."
+        raise UsageError(f"Target language {target!r} {message}")
+    return target
+
+
+async def languages(service: Service, asked: Asked) -> list[dict[str, Any]]:
+    """List the languages of texts, or those that can be translated to."""
+    listed, targets = list[dict[str, Any]](), service.languages.targets()
+    if asked.body.type == "source":
+        sources = service.languages.sources()
+        return [{"language": short(each).upper(), "name": name_of(each)} for each in sources]
+    for target in targets:
+        if not target.endswith(tuple(REGISTERS.values())):
+            formal = any(target + register in targets for register in REGISTERS.values())
+            for code in REGIONS.get(short(target).upper(), [short(target).upper()]):
+                listed.append({"language": code, "name": name_of(code), "supports_formality": formal})
+    return listed
+
+
+async def usage(service: Service, asked: Asked) -> dict[str, int]:
+    """Return how many characters were translated since the start, and how many may be."""
+    return {"character_count": service.door.characters, "character_limit": NO_LIMIT}
+
+
+async def glossary_pairs(service: Service, asked: Asked) -> dict[str, list[Any]]:
+    """List the pairs of languages for which there can be a glossary: none."""
+    return {"supported_languages": []}
+
+
+async def missing(service: Service, asked: Asked) -> None:
+    """Refuse what we do not have."""
+    raise Refusal(403, f"{asked.request.url.path}: {NOT_HERE}")
+
+
+TABLE: list[tuple[Any, ...]] = [
+    ("POST", "/v2/translate", translate, "As DeepL: translate texts.", Translate, dict[str, ROWS]),
+    ("GET POST", "/v2/languages", languages, "As DeepL: list languages.", Kind, ROWS),
+    ("GET POST", "/v2/usage", usage, "As DeepL: count characters.", Anything, dict[str, int]),
+    ("GET", "/v2/glossary-language-pairs", glossary_pairs, "", Anything, Any),
+    *((VERBS, f"{path}{{rest:path}}", missing, "", Anything, Any) for path in MISSING),
+]
+ROUTES = [
+    Route(verb, path, answer, about, body, returns, (JSON, FORM, FILES), error=as_message)
+    for verbs, path, answer, about, body, returns in TABLE
+    for verb in verbs.split()
+]
