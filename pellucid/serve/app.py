@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
 from pellucid.errors import PellucidError
-from pellucid.serve import deepl, ours, plugins
+from pellucid.serve import deepl, libretranslate, ours, plugins
 from pellucid.serve.admission import Refusal
 from pellucid.serve.keys import Keys
 from pellucid.serve.metrics import Metrics
@@ -63,6 +63,7 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
 
     table = [
         *ours.ROUTES,
+        *libretranslate.make_routes(keys.are_needed),
         *deepl.ROUTES,
         *plugins.ROUTES,
         *more,

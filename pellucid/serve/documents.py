@@ -14,14 +14,29 @@ from pellucid.translate.translation import Hypothesis
 async def translate_documents(service: Service, job: Job, form: str = "text", **cut: Any) -> list[str]:
     """Return the translation of each text of a job. form: "text", "html" or "xml". cut: more settings of
     `make_plan`."""
-    done = dict[int, str]()
+    return [best for best, *_ in await translate_ways(service, job, 1, form, **cut)]
+
+
+async def translate_ways(
+    service: Service, job: Job, count: int, form: str = "text", **cut: Any
+) -> list[list[str]]:
+    """Return several translations of each text of a job, the best first: the first of each sentence, then the
+    second of each, and so on."""
+    done = dict[int, list[str]]()
     with service.entered(job):
         for source in dict.fromkeys(job.sources):
             mine = [index for index, each in enumerate(job.sources) if each == source]
-            part, model = job.part(mine), service.languages.model(source, job.target)
+            model, options = service.languages.model(source, job.target), dict(job.options)
+            if count > 1:
+                beam = options.get("beam", model.translator.config.translation.beam)
+                options |= {"n_best": count, "beam": max(count, beam)}
+            part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
             plans = await service.aside(_plan, part.texts, form, source, cut)
-            translate, align = partial(_translate, service, part), partial(_align, service, model, job.target)
-            done |= zip(mine, await translate_plans(plans, translate, align), strict=True)
+            align = partial(_align, service, model, job.target)
+            for rank in range(count):
+                translate = partial(_translate, service, part, known, rank)
+                for index, text in zip(mine, await translate_plans(plans, translate, align), strict=True):
+                    done.setdefault(index, []).append(text)
     return [done[index] for index in range(len(job.texts))]
 
 
@@ -29,9 +44,14 @@ def _plan(texts: Sequence[str], form: str, language: str, cut: dict[str, Any]) -
     return [make_plan(text, form, language, **cut) for text in texts]
 
 
-async def _translate(service: Service, job: Job, texts: list[str]) -> list[Hypothesis]:
-    sentences = job._replace(texts=texts, sources=[job.sources[0]] * len(texts))
-    return [each.hypotheses[0] for each in await service.decode(sentences)]
+async def _translate(
+    service: Service, job: Job, known: dict[str, list[Hypothesis]], rank: int, texts: list[str]
+) -> list[Hypothesis]:
+    """Return the hypothesis of this rank for each sentence. known: those of sentences so far, by text."""
+    if new := [text for text in dict.fromkeys(texts) if text not in known]:
+        sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new))
+        known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
+    return [known[text][: rank + 1][-1] for text in texts]
 
 
 async def _align(

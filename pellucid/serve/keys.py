@@ -17,13 +17,18 @@ class Keys:
         if path is not None and not self._keys:
             raise PellucidError(f"{path}: there is no key in this file. Write one on each line.")
 
+    @property
+    def are_needed(self) -> bool:
+        """Return whether a client needs a key."""
+        return bool(self._keys)
+
     def admit(self, route: Route, asked: Asked) -> Asked:
         """Return the request with its key's number as its client. Raise an error for a wrong key, which takes
         as long for each. A key stands in the header Authorization, behind a word, or in the field api_key."""
         words = asked.request.headers.get("authorization", "").split() or [""]
         given = (getattr(asked.body, "api_key", None) or words[-1]).encode("utf-8", "replace")
         found = [hmac.compare_digest(given, key) for key in self._keys]
-        if route.is_open or not self._keys:
+        if route.is_open or not self.are_needed:
             return asked
         if not any(found):
             raise Refusal(403, "the key is missing." if not given else "the key is wrong.")

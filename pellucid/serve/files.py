@@ -1,0 +1,202 @@
+"""Files whose text is translated: plain text, HTML, subtitles, TMX, XLIFF and JSON lines.
+
+A file is its texts and the places of their translations; all between them comes back as it stood. XML is only
+cut into pieces: what it declares, such as entities, is neither read nor opened.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from pellucid.errors import UsageError
+from pellucid.serve.codes import by_codes, find, short
+from pellucid.serve.markup import read_items
+
+MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"": "utf-8"}
+DECLARED = re.compile(r"""(?:charset|encoding)\s*=\s*["']?(?!utf-?(?:8|16)\b)([\w-]+)""", re.IGNORECASE)
+# What in subtitles is not text: numbers and times, settings such as {\an8}, and the dash of each who speaks.
+CUE = r"^(?:\d+[^\S\n]*\n)?[^\S\n]*\d[\d:.,]*[^\S\n]*-->.*$"
+BETWEEN = re.compile(rf"(?m){CUE}|\{{\\[^{{}}]*\}}|^[^\S\n]*[-–]|\Z")
+STRING = re.compile(r"""(?m)(?:^|"text"\s*:)\s*("(?:[^"\\\n]|\\.)*+")""")
+NO_TEXT = ("bpt", "ept", "it", "ph", "sub", "ut")  # elements of TMX and XLIFF with what is no text
+
+
+class Slot(NamedTuple):
+    """A text of a file, the places between which its translation stands, and what is written around it."""
+
+    text: str
+    start: int
+    end: int
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file and its texts. form, cut: how `make_plan` takes these apart. write: makes of a translation what
+    stands in the file. mark: the byte order mark."""
+
+    content: str
+    slots: Sequence[Slot]
+    form: str = "text"
+    cut: Mapping[str, Any] = field(default_factory=dict)
+    write: Callable[[str], str] = str
+    mark: bytes = b""
+
+    def fill(self, translations: Sequence[str]) -> bytes:
+        """Return the file with the translations of its texts."""
+        pieces, place = list[str](), 0
+        for slot, text in zip(self.slots, translations, strict=True):
+            pieces += [self.content[place : slot.start], slot.before, self.write(text), slot.after]
+            place = slot.end
+        return self.mark + "".join([*pieces, self.content[place:]]).encode(MARKS[self.mark], "replace")
+
+
+def read_file(name: str, data: bytes, source: str | None, target: str) -> File:
+    """Read a file; its name says what it is. source: its language, if it is known; target: that to translate
+    to."""
+    if (kind := PurePath(name).suffix.lower()) not in READERS:
+        raise UsageError(f"a file {kind or 'without a suffix'} cannot be read, but {', '.join(READERS)}.")
+    mark = next(each for each in MARKS if data.startswith(each))
+    try:
+        content = data[len(mark) :].decode(MARKS[mark])
+    except UnicodeDecodeError:
+        raise UsageError(f"the file is not {MARKS[mark].upper()}. Save it as UTF-8.") from None
+    file = READERS[kind](content, source, target)
+    if file.form != "text" and (declared := DECLARED.search(content, 0, 1024)):
+        raise UsageError(f"the file says that it is {declared[1]}. Save it as UTF-8, and let it say so.")
+    if not any(slot.text for slot in file.slots):
+        raise UsageError("the file has nothing to translate.")
+    return replace(file, slots=sorted(file.slots, key=lambda slot: slot.start), mark=mark)
+
+
+def _read_all(form: str, content: str, source: str | None, target: str) -> File:
+    return File(content, [Slot(content, 0, len(content))], form)
+
+
+def _read_subtitles(content: str, source: str | None, target: str) -> File:
+    """Read what is said at a time as one text, in which a line break is only a place between words."""
+    slots, start = list[Slot](), len(content)
+    for each in BETWEEN.finditer(content):
+        if text := content[start : each.start()].strip():
+            begin = content.index(text, start)
+            slots.append(Slot(text, begin, begin + len(text)))
+        if "-->" in each[0] or start < len(content):  # before the first time there is no text
+            start = each.end()
+    return File(content, slots, cut={"lines": False})
+
+
+def _read_json(content: str, source: str | None, target: str) -> File:
+    """Read each line that is a string, and each field `text` of the others."""
+    for number, line in enumerate(content.split("\n"), 1):
+        try:
+            json.loads(line if line.strip() else "0")
+        except (ValueError, RecursionError):
+            raise UsageError(f"line {number} of the file is not JSON.") from None
+    slots = [Slot(json.loads(each[1]), *each.span(1)) for each in STRING.finditer(content)]
+    return File(content, slots, write=partial(json.dumps, ensure_ascii=False))
+
+
+class Element(NamedTuple):
+    """An element of XML: its name, also with its prefix, its tag, and where this, its content, its closing
+    tag, and what follows begin."""
+
+    name: str
+    written: str
+    tag: str
+    start: int
+    inside: int
+    close: int
+    end: int
+    children: "list[Element]"
+
+    def attribute(self, name: str) -> str | None:
+        """Return the value of an attribute."""
+        found = re.search(rf"""\s{name}\s*=\s*["']([^"']*)""", self.tag)
+        return found and found[1]
+
+    def child(self, *names: str) -> "Element | None":
+        """Return the last child with one of these names."""
+        return next((each for each in reversed(self.children) if each.name in names), None)
+
+
+def _elements(content: str) -> Iterator[Element]:
+    """Yield the elements of XML, the inner before the outer, but not those with translate="no"."""
+    place, opened = 0, [Element("", "", "", 0, 0, 0, 0, [])]
+    for item in read_items(content, "xml"):
+        start, place = place, place + len(item.raw)
+        if item.name and item.raw[1] != "/":
+            name = item.name.rpartition(":")[2]
+            opened.append(Element(name, item.name, item.raw, start, place, place, place, []))
+        if item.name and "/" in (item.raw[1], item.raw[-2]) and len(opened) > 1:
+            element = opened.pop()
+            if item.raw[1] == "/":
+                element = element._replace(close=start, end=place)
+            opened[-1].children.append(element)
+            yield element
+
+
+def _behind(content: str, text: str, element: Element, before: str, after: str) -> Slot:
+    """Return a slot behind an element, in a line of its own if the element has one."""
+    white = content[content.rfind(">", 0, element.start) + 1 : element.start]
+    return Slot(text, element.end, element.end, (white if white.isspace() else "") + before, after)
+
+
+def _instead(text: str, element: Element) -> Slot:
+    """Return a slot in place of the content of an element."""
+    tag = element.tag if element.close < element.end else element.tag[:-2] + ">"
+    return Slot(text, element.start, element.end, tag, f"</{element.written}>")
+
+
+def _read_xliff(content: str, source: str | None, target: str) -> File:
+    """Read the source of each unit that has no target yet, or one that repeats it."""
+    slots = list[Slot]()
+    for unit in _elements(content):
+        for mine, its in (("srcLang", "trgLang"), ("source-language", "target-language")):
+            there = unit.attribute(its)
+            if unit.attribute(mine) and there is None:
+                slots.append(Slot("", unit.inside - 1, unit.inside - 1, f' {its}="{short(target)}"'))
+            elif there and find(there, by_codes([target])) is None:
+                raise UsageError(f"the file is for {its} = {there!r}, and {target!r} was asked.")
+        origin, to = unit.child("source"), unit.child("target")
+        if unit.name not in ("trans-unit", "segment") or origin is None:
+            continue
+        text, said = (content[each.inside : each.close] if each else "" for each in (origin, to))
+        if to and said.strip() in ("", text.strip()):
+            slots.append(_instead(text, to))
+        elif not to:
+            tag = origin.written.replace("source", "target")
+            last = unit.child("source", "seg-source") or origin
+            slots.append(_behind(content, text, last, f"<{tag}>", f"</{tag}>"))
+    return File(content, slots, "xml", {"ignored": NO_TEXT})
+
+
+def _read_tmx(content: str, source: str | None, target: str) -> File:
+    """Read the source of each unit. Its translation is added, or replaces one that is there."""
+    slots, codes = list[Slot](), by_codes([source, target] if source else [target])
+    for unit in _elements(content):
+        segments = dict[str | None, Element]()  # by language, of which None is any other
+        for each in unit.children if unit.name == "tu" else ():
+            if each.name == "tuv" and (segment := each.child("seg")):
+                segments.setdefault(find(each.attribute("(?:xml:)?lang") or "", codes), segment)
+        if (origin := segments.get(source)) and (last := unit.child("tuv")):
+            text, tag = content[origin.inside : origin.close], f'<tuv xml:lang="{short(target)}"><seg>'
+            new = _behind(content, text, last, tag, "</seg></tuv>")
+            slots.append(_instead(text, segments[target]) if target in segments else new)
+    return File(content, slots, "xml", {"ignored": NO_TEXT})
+
+
+READERS: dict[str, Callable[[str, str | None, str], File]] = {
+    ".txt": partial(_read_all, "text"),
+    ".html": partial(_read_all, "html"),
+    ".htm": partial(_read_all, "html"),
+    ".srt": _read_subtitles,
+    ".tmx": _read_tmx,
+    ".xliff": _read_xliff,
+    ".xlf": _read_xliff,
+    ".jsonl": _read_json,
+}
