@@ -42,12 +42,4 @@ def run(arguments: argparse.Namespace) -> None:
         for model in service.models:
             LOG.info("%s: %s", model.name, ", ".join("-".join(pair) for pair in model.pairs))
         LOG.info("limits: %s", ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
-        _log_plainly()
         answer(service, keys, listening)
-
-
-def _log_plainly() -> None:
-    """Write the log of requests as it is: each line is a JSON object."""
-    log, shown = logging.getLogger("pellucid.serve"), logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("%(message)s"))
-    log.handlers, log.propagate = [shown], False

@@ -4,12 +4,14 @@ the models again."""
 import asyncio
 import contextlib
 import ctypes
+import json
 import logging
 import os
 import signal
 import socket
 import struct
 import sys
+import traceback
 from typing import Any
 
 import uvicorn
@@ -20,7 +22,7 @@ from pellucid.serve.app import make_app
 from pellucid.serve.keys import Keys
 from pellucid.serve.service import Service
 
-LOG = logging.getLogger("pellucid")
+LOG = logging.getLogger("pellucid.serve")
 SWITCH = 5e-4  # seconds until a thread lets another run Python: each step of a batch waits several times
 IDLE = 60  # seconds, for which a connection is kept without a request
 LAST = 0.3  # seconds, in which a last request may arrive on each connection after the signal to stop
@@ -50,19 +52,6 @@ class Protocol(H11Protocol):
         elif self._timer is None:
             self._wait()
 
-    def shutdown(self) -> None:
-        """Close the connection, unless a request has arrived on it: that is answered first."""
-        is_idle = self.cycle is None or self.cycle.response_complete
-        if not is_idle or not self._has_arrived():
-            super().shutdown()
-
-    def _has_arrived(self) -> bool:
-        try:
-            with self.transport.get_extra_info("socket").dup() as peeking:  # what asyncio gives cannot read
-                return bool(peeking.recv(1, socket.MSG_PEEK))
-        except OSError:  # there is nothing to read
-            return False
-
     def _wait(self) -> None:
         self._timer = self.loop.call_later(HEAD, self.transport.close)
 
@@ -90,6 +79,20 @@ class Server(uvicorn.Server):
                 connection.cycle.default_headers = headers
         await asyncio.sleep(LAST)
         await super().shutdown(sockets)
+
+
+class Line(logging.Formatter):
+    """A line of the log: a JSON object. Of an error it tells the kind and where it happened, and of a message
+    the first line: the rest may contain a text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        said = record.msg if isinstance(record.msg, dict) else {"message": record.getMessage().split("\n")[0]}
+        if record.exc_info and (error := record.exc_info[1]):
+            frames = traceback.extract_tb(error.__traceback__)[-5:]
+            where = [f"{frame.filename}:{frame.lineno}" for frame in frames]
+            said = {**said, "error": type(error).__name__, "where": where}
+        return json.dumps({"time": record.created, **said})
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -126,6 +129,10 @@ def run(service: Service, keys: Keys, listening: socket.socket) -> None:
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
     )
+    shown = logging.StreamHandler()
+    shown.setFormatter(Line())
+    for name in ("pellucid.serve", "uvicorn", "asyncio"):
+        logging.getLogger(name).handlers, logging.getLogger(name).propagate = [shown], False
     sys.setswitchinterval(SWITCH)
     asyncio.run(_run(service, Server(config, service), listening))
     service.close()

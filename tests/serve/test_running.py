@@ -1,6 +1,8 @@
-"""The end of the server: nothing that reached it is lost."""
+"""What runs the server: its end, at which nothing is lost, and its log."""
 
 import asyncio
+import json
+import logging
 import signal
 import socket
 import sys
@@ -11,7 +13,7 @@ import pytest
 import uvicorn
 from fake_models import finished
 
-from pellucid.serve.running import Protocol, Server, listen
+from pellucid.serve.running import Line, Protocol, Server, listen
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]}
@@ -57,20 +59,11 @@ def test_what_is_connected_is_answered_when_the_server_stops() -> None:
     finished(play())
 
 
-def test_a_connection_with_a_request_that_arrived_is_not_closed() -> None:
-    async def play() -> None:
-        with listen("127.0.0.1", 0) as listening:
-            server = await started(listening)
-            with socket.create_connection(listening.getsockname()) as client:
-                for _ in range(2):
-                    client.sendall(REQUEST)
-                    for protocol in [*server.server_state.connections]:
-                        protocol.shutdown()
-                    answer = b""
-                    while not answer.endswith(b"yes"):
-                        part = await asyncio.to_thread(client.recv, 1000)
-                        assert part, "the connection was closed"
-                        answer += part
-            await server.shutdown([listening])
-
-    finished(play())
+def test_a_line_of_the_log_is_json_and_has_no_text() -> None:
+    try:
+        raise ValueError("a secret text")
+    except ValueError:
+        record = logging.LogRecord("", 40, "", 0, "it failed\nwith a secret text", (), sys.exc_info())
+    line = json.loads(Line().format(record))
+    assert (line["message"], line["error"]) == ("it failed", "ValueError") and line.keys() > {"time"}
+    assert line["where"][0].startswith(f"{__file__}:")

@@ -185,11 +185,17 @@ def test_the_description_has_every_route_and_its_fields(server: Server) -> None:
 def test_the_log_and_the_figures_have_no_text_and_no_address(server: Server) -> None:
     server.ask(text="I like cats", target="es")
     server.client.get("/v1/translate?text=cats")
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"GET /cats\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 400")
     figures = server.client.get("/metrics").text
     assert 'pellucid_answers_total{route="/v1/translate",status="200"}' in figures
     assert "pellucid_tokens_total{" in figures and "pellucid_speed{" in figures
-    lines = [json.loads(line) for line in server.log().splitlines() if line.startswith("{")]
-    assert lines and all(line.keys() == {"time", "route", "status", "seconds"} for line in lines)
+    lines = [json.loads(line) for line in server.log().partition("{")[2].splitlines()[1:]]
+    told = {"time", "route", "status", "seconds"}, {"time", "message"}
+    assert "Invalid HTTP request received." in [line.get("message") for line in lines]
+    assert all(line.keys() in told for line in lines)
     for said in (figures, server.log().replace(server.url, "")):
         assert "cats" not in said and "gatos" not in said and "127.0.0.1" not in said
 
@@ -236,7 +242,7 @@ def test_sigterm_under_load_finishes_what_was_accepted(tmp_path_factory: pytest.
 
 def test_sighup_loads_the_models_again(server: Server) -> None:
     server.process.send_signal(signal.SIGHUP)
-    while "pellucid: the models were loaded again.\n" not in server.log():
+    while '"message": "the models were loaded again."' not in server.log():
         assert server.ask(text="I like cats", source="en", target="es").status_code == 200
     assert server.ask(text="I like cats", source="en", target="es").status_code == 200
 
