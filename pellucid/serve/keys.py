@@ -26,7 +26,7 @@ class Keys:
         """Return the request with its key's number as its client. Raise an error for a wrong key, which takes
         as long for each. A key stands in the header Authorization, behind a word, or in the field api_key."""
         words = asked.request.headers.get("authorization", "").split() or [""]
-        given = (getattr(asked.body, "api_key", None) or words[-1]).encode("utf-8", "replace")
+        given = str(getattr(asked.body, "api_key", None) or words[-1]).encode("utf-8", "replace")
         found = [hmac.compare_digest(given, key) for key in self._keys]
         if route.is_open or not self.are_needed:
             return asked

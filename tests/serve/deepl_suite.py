@@ -36,8 +36,10 @@ SESSION = "mock-server-session"
 class Phrases(Service):
     """Models that translate one phrase between all languages; what they do not know gets brackets."""
 
-    def __init__(self, phrase: Mapping[str, str], pairs: Sequence[tuple[str, str]]) -> None:
-        self.limits = Limits(client_requests_per_minute=10**6)
+    def __init__(
+        self, phrase: Mapping[str, str], pairs: Sequence[tuple[str, str]], requests_a_minute: int
+    ) -> None:
+        self.limits = Limits(client_requests_per_minute=requests_a_minute)
         self.door, self._hands = Door(self.limits), ThreadPoolExecutor(2)
         self.is_stopping, self.models, self._phrase = False, [], phrase
         self.languages = Languages([("phrases", pairs, SimpleNamespace(translator=None, to=str))])
@@ -90,14 +92,14 @@ class Mock:
         await self._application(scope, receive, send)
 
 
-def serve(phrase: Mapping[str, str]) -> int:
+def serve(phrase: Mapping[str, str], requests_a_minute: int = 10**6) -> int:
     """Serve the phrase in a thread, and return the port."""
     codes = [*phrase, *(f"{code}_{register}" for code in ("de",) for register in ("formal", "informal"))]
     pairs = [(source, target) for source in phrase for target in codes if source != target[:2]]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as keys:
         keys.write("mock_server\n")
         keys.flush()
-        application = Mock(make_app(Phrases(phrase, pairs), Keys(keys.name)))
+        application = Mock(make_app(Phrases(phrase, pairs, requests_a_minute), Keys(keys.name)))
     config = uvicorn.Config(application, port=0, lifespan="off", log_level="warning")
     server = uvicorn.Server(config)
     threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True).start()

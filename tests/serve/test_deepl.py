@@ -93,6 +93,7 @@ WRONG: list[tuple[Any, int, str]] = [
     ),
     (TO_DE | {"tag_handling": "md"}, 400, "tag_handling = 'md': Input should be 'html' or 'xml'."),
     (TO_DE | {"ignore_tags": [1]}, 400, "ignore_tags[0] = 1: Input should be a valid string."),
+    (TO_DE | {"api_key": 5}, 403, "the key is wrong."),
     (TO_DE | {"glossary_id": "x"}, 403, f"glossary_id: {NOT_HERE}"),
     ([], 400, "the body = []: Input should be a valid dictionary or instance of Translate."),
 ]
@@ -106,6 +107,9 @@ def test_what_is_wrong_is_told(fields: Any, status: int, message: str, address: 
 def test_limits_have_the_statuses_of_deepl(address: str) -> None:
     for texts, status in ((["a"] * 50, 200), (["a"] * 51, 400), (["a" * 100_001], 413)):
         assert ask(address, json=TO_DE | {"text": texts})[0] == status
+    limited = f"http://127.0.0.1:{serve(PHRASE, requests_a_minute=1)}"
+    assert [ask(limited, json=TO_DE)[0] for _ in range(2)] == [200, 429]
+    assert ask(limited, json=TO_DE)[1] == {"message": "you sent 1 requests within a minute. Wait."}
     wrong = "type = 'both': Input should be 'source' or 'target'."
     assert ask(address, "/v2/languages", json={"type": "both"}) == (400, {"message": wrong})
 
