@@ -61,7 +61,7 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
 
     table = [
         *ours.ROUTES,
-        *libretranslate.make_routes(keys.are_needed),
+        *libretranslate.make_routes(service.limits, keys.are_needed),
         *deepl.ROUTES,
         *plugins.ROUTES,
         *more,

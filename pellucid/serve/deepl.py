@@ -91,10 +91,8 @@ async def translate_texts(
         sources = [next(one for one in found if one in among) for found in await service.detect(texts)]
     else:
         sources = [_find(service, "source_lang", source or "", languages.sources())] * len(texts)
-    foreign = [index for index, language in enumerate(sources) if language != target]
-    job = Job(client, texts, sources, target).part(foreign)
-    done = dict(zip(foreign, await translate_documents(service, job, **how), strict=True))
-    return [(done.get(index, text), sources[index]) for index, text in enumerate(texts)]
+    done = await translate_documents(service, Job(client, texts, sources, target), **how)
+    return [*zip(done, sources, strict=True)]
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:

@@ -21,23 +21,29 @@ async def translate_ways(
     service: Service, job: Job, count: int, form: str = "text", **cut: Any
 ) -> list[list[str]]:
     """Return several translations of each text of a job, the best first: the first of each sentence, then the
-    second of each, and so on."""
-    done = dict[int, list[str]]()
+    second of each, and so on. A text in the target language is its own, unless a model translates it."""
+    ways, target, languages = [[text] for text in job.texts], job.target, service.languages
+    models = {
+        source: languages.model(source, target)
+        for source in dict.fromkeys(job.sources)
+        if source != target or (source, target) in languages.pairs
+    }
     with service.entered(job):
-        for source in dict.fromkeys(job.sources):
+        for source, model in models.items():
             mine = [index for index, each in enumerate(job.sources) if each == source]
-            model, options = service.languages.model(source, job.target), dict(job.options)
+            options = dict(job.options)
             if count > 1:
                 beam = options.get("beam", model.translator.config.translation.beam)
                 options |= {"n_best": count, "beam": max(count, beam)}
             part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
             plans = await service.aside(_plan, part.texts, form, source, cut)
-            align = partial(_align, service, model, job.target)
+            align, said = partial(_align, service, model, target), list[list[str]]()
             for rank in range(count):
                 translate = partial(_translate, service, part, known, rank)
-                for index, text in zip(mine, await translate_plans(plans, translate, align), strict=True):
-                    done.setdefault(index, []).append(text)
-    return [done[index] for index in range(len(job.texts))]
+                said.append(await translate_plans(plans, translate, align))
+            for index, each in zip(mine, zip(*said, strict=True), strict=True):
+                ways[index] = [*each]
+    return ways
 
 
 def _plan(texts: Sequence[str], form: str, language: str, cut: dict[str, Any]) -> list[Plan]:

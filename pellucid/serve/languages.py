@@ -52,7 +52,8 @@ class Languages:
                         f"another pair of one, such as {name}:SOURCE-TARGET."
                     )
                 names[pair], self._models[pair] = name, model
-        self._codes = by_codes(dict.fromkeys([*self.sources(), *self.targets()]))
+        self.known = [*dict.fromkeys([*self.sources(), *self.targets()])]
+        self._codes = by_codes(self.known)
 
     def find(self, code: str) -> str | None:
         """Return the language that a client means by a code, or None if there is none."""

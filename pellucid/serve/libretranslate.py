@@ -1,118 +1,76 @@
 """LibreTranslate's interface, version 1.9: its routes, fields and errors, for the clients that speak it."""
 
 import secrets
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from cachetools import TTLCache
+from pydantic import ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from pellucid.errors import UsageError
-from pellucid.serve.admission import Refusal
+from pellucid.serve.admission import Limits, Refusal
 from pellucid.serve.body import Body
 from pellucid.serve.codes import name_of, short
-from pellucid.serve.documents import translate_ways
+from pellucid.serve.documents import translate_documents, translate_ways
 from pellucid.serve.files import READERS, read_file
-from pellucid.serve.languages import detect
 from pellucid.serve.routes import FILES, FORM, JSON, Asked, Route
 from pellucid.serve.service import AUTO, Job, Service
 
 OTHER_NAMES = {"pb": "pt-BR", "zt": "zh-Hant"}  # codes of older versions
-MOST = 10  # alternatives
 SHOWN = 3  # languages that /detect names
-SURE = 0.9  # how probable a language must be, for which there is no model, so that a text is refused
-KEPT, ROOM = 1800, 1 << 26  # seconds for which a file is kept, and bytes of all that are
+SURE = 0.9  # how probable a language without a model must be so that a text is refused
+KEPT, ROOM = 1800, 64  # seconds for which a translated file is kept, and files of full size that are
+Text = Annotated[str, Field(min_length=1)]
 
 
 class Fields(Body):
-    """What /detect takes. Other fields are allowed. If one is missing, the error is LibreTranslate's."""
+    """Fields of a request; others are allowed."""
 
     model_config = ConfigDict(extra="ignore")
-    q: str | list[str] | None = None
     api_key: str | None = None
 
+    @classmethod
+    def _reason(cls, error: ValidationError) -> str:
+        """Return what is wrong. If a field is missing or empty, this is what LibreTranslate says."""
+        for each in error.errors():
+            if each["type"] in ("missing", "string_too_short", "too_short"):
+                return f"Invalid request: missing {each['loc'][0]} parameter"
+        return super()._reason(error)
 
-class Translate(Fields):
-    """What /translate takes. source may be auto; format is text or html."""
 
-    source: str | None = None
-    target: str | None = None
-    format: str | None = "text"
-    alternatives: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "maximum": MOST})] = 0
+class Detect(Fields):
+    """What /detect takes: a text, or several."""
+
+    q: Text | Annotated[list[str], Field(min_length=1)]
 
 
-class TranslateFile(Translate):
+class Translate(Detect):
+    """What /translate takes."""
+
+    source: Text = Field(description="the language of the texts; auto: detect that of each")
+    target: Text = Field(description="the language to translate to")
+    format: Literal["text", "html"] = "text"
+    alternatives: int = Field(0, ge=0, le=10, strict=False, description="how many other translations")
+
+
+class TranslateFile(Fields):
     """What /translate_file takes."""
 
-    file: Annotated[UploadFile | None, WithJsonSchema({"type": "string", "format": "binary"})] = None
+    file: Annotated[UploadFile, WithJsonSchema({"type": "string", "format": "binary"})]
+    source: Text
+    target: Text
 
 
-class Detected(BaseModel):
-    """A language in an answer, and how sure it is, in percent."""
-
-    confidence: int
-    language: str
-
-
-class Translated(BaseModel):
-    """What /translate returns: lists for a list of texts."""
-
-    translatedText: str | list[str]
-    detectedLanguage: Detected | list[Detected] | None = None
-    alternatives: list[str] | list[list[str]] | None = None
-
-
-def as_error(status: int, message: str) -> dict[str, str]:
-    """Return the body of an error."""
-    return {"error": f"Slowdown: {message}" if status == 429 else message}
-
-
-class Shelf:
-    """Translated files, in memory until they are too old or there is no room for them."""
-
-    def __init__(self) -> None:
-        self._files = dict[str, tuple[float, str, bytes]]()
-
-    def put(self, name: str, data: bytes) -> str:
-        """Keep a file. Return the name under which it can be found, which nobody can guess."""
-        found = secrets.token_urlsafe(16) + PurePath(name).suffix
-        self._files[found] = (time.monotonic() + KEPT, name, data)
-        while sum(len(each) for *_, each in self._files.values()) > ROOM:
-            del self._files[next(iter(self._files))]
-        return found
-
-    def get(self, found: str) -> tuple[str, bytes]:
-        """Return a file's own name and its content. Raise an error if it is not here any more."""
-        for each, (end, *_) in [*self._files.items()]:
-            if end < time.monotonic():
-                del self._files[each]
-        if found not in self._files:
-            raise Refusal(404, f"there is no such file. A file is kept for {KEPT // 60} minutes.")
-        return self._files[found][1:]
-
-
-def _served(service: Service) -> list[str]:
-    return [*dict.fromkeys([*service.languages.sources(), *service.languages.targets()])]
-
-
-def _require(body: Body, *names: str) -> None:
-    for name in names:
-        if not getattr(body, name):
-            raise UsageError(f"Invalid request: missing {name} parameter")
-
-
-def _texts(service: Service, q: str | list[str]) -> list[str]:
-    """Return the texts of a request. Raise an error if they are too many, or too long."""
-    texts = [q] if isinstance(q, str) else q
-    for size, name in ((len(texts), "texts"), (sum(map(len, texts)), "characters")):
-        if size > (most := getattr(service.limits, name)):
-            raise UsageError(f"Invalid request: request ({size}) exceeds text limit ({most})")
-    return texts
+def _check_size(service: Service, texts: Sequence[str], most: int) -> None:
+    """Raise an error if these are more than so many texts, or too long."""
+    for size, limit in ((len(texts), most), (sum(map(len, texts)), service.limits.characters)):
+        if size > limit:
+            raise UsageError(f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
 def _language(service: Service, code: str) -> str:
@@ -122,94 +80,56 @@ def _language(service: Service, code: str) -> str:
     return found
 
 
-async def _rank(service: Service, texts: Sequence[str]) -> list[dict[str, float]]:
-    among = _served(service)
-    ranked: list[dict[str, float]] = await service.aside(lambda: [detect(text, among) for text in texts])
-    return ranked
+async def _sources(service: Service, body: Any, texts: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the language of each text, and how probable it is. If one that is detected has no model and is
+    not sure, it is the next one."""
+    target = _language(service, body.target)
+    if body.source != AUTO:
+        return [(_language(service, body.source), 1.0)] * len(texts)
+    able, ranked = {target, *service.languages.sources(target)}, await service.detect(texts)
+    return [next(pair for pair in each.items() if pair[0] in able or pair[1] > SURE) for each in ranked]
 
 
-async def _job(service: Service, asked: Asked, texts: Sequence[str]) -> tuple[Job, list[Any]]:
-    """Return what to translate, and the languages that were detected. Raise an error if no model does it.
-
-    If there is no model for the likeliest language of a text, which is not sure, it is the next one."""
-    body, target, detected = asked.body, _language(service, asked.body.target), list[Any]()
-    if body.source == AUTO:
-        able = {target, *service.languages.sources(target)}
-        for each in await _rank(service, texts):
-            detected.append(next(pair for pair in each.items() if pair[0] in able or pair[1] > SURE))
-        sources = [code for code, _ in detected]
-    else:
-        sources = [_language(service, body.source)] * len(texts)
-    for source in dict.fromkeys(sources):
-        if source != target and (source, target) not in service.languages.pairs:
-            there, here = (f"{name_of(code)} ({short(code)})" for code in (target, source))
-            raise UsageError(f"{there} is not available as a target language from {here}")
-    return Job(asked.client, texts, sources, target), [*map(_say, detected)]
-
-
-def _say(detected: tuple[str, float]) -> dict[str, Any]:
-    return {"confidence": round(100 * detected[1]), "language": short(detected[0])}
-
-
-async def _translate(service: Service, job: Job, count: int, form: str, **cut: Any) -> list[list[str]]:
-    """Return translations of each text, the best first. A text in the target language is its own."""
-    foreign = [index for index, source in enumerate(job.sources) if source != job.target]
-    ways, size = [[text] for text in job.texts], service.limits.texts
-    for some in (foreign[start : start + size] for start in range(0, len(foreign), size)):
-        found = await translate_ways(service, job.part(some), count, form, **cut)
-        for index, each in zip(some, found, strict=True):
-            ways[index] = each
-    return ways
+def _told(found: tuple[str, float]) -> dict[str, Any]:
+    return {"confidence": round(100 * found[1]), "language": short(found[0])}
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate one text or several."""
-    body = asked.body
-    _require(body, "q", "source", "target")
-    texts, count = _texts(service, body.q), _count(body.alternatives)
-    if (form := body.format or "text") not in ("text", "html"):
-        raise UsageError(f"{form} format is not supported")
-    job, detected = await _job(service, asked, texts)
-    ways = await _translate(service, job, 1 + count, form)
+    body, is_list = asked.body, isinstance(asked.body.q, list)
+    texts = body.q if is_list else [body.q]
+    _check_size(service, texts, service.limits.texts)
+    found = await _sources(service, body, texts)
+    job = Job(asked.client, texts, [code for code, _ in found], _language(service, body.target))
+    ways = await translate_ways(service, job, 1 + body.alternatives, body.format)
     said: dict[str, list[Any]] = {"translatedText": [best for best, *_ in ways]}
-    if detected:
-        said["detectedLanguage"] = detected
-    if count:
+    if body.source == AUTO:
+        said["detectedLanguage"] = [*map(_told, found)]
+    if body.alternatives:
         said["alternatives"] = [[text for text in dict.fromkeys(each) if text != each[0]] for each in ways]
-    return {name: each if isinstance(body.q, list) else each[0] for name, each in said.items()}
+    return {name: each if is_list else each[0] for name, each in said.items()}
 
 
-def _count(alternatives: Any) -> int:
-    try:
-        count = max(0, int(alternatives))
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError("Invalid request: alternatives parameter is not a number") from None
-    if count > MOST:
-        raise UsageError(f"Invalid request: alternatives parameter must be <= {MOST}")
-    return count
-
-
-async def detect_language(service: Service, asked: Asked) -> list[dict[str, Any]]:
+async def detect(service: Service, asked: Asked) -> list[dict[str, Any]]:
     """Return the likeliest languages of a text, or of several together."""
-    _require(asked.body, "q")
-    texts = _texts(service, asked.body.q)
-    with service.entered(Job(asked.client, texts, [], "")):
-        (ranked,) = await _rank(service, ["\n".join(texts)])
-    best, *others = [*map(_say, ranked.items())][:SHOWN]
+    text = asked.body.q if isinstance(asked.body.q, str) else "\n".join(asked.body.q)
+    with service.entered(Job(asked.client, [text], [], "")):
+        (ranked,) = await service.detect([text])
+    best, *others = [*map(_told, ranked.items())][:SHOWN]
     return [best, *(each for each in others if each["confidence"])]
 
 
 async def languages(service: Service, asked: Asked) -> list[dict[str, Any]]:
-    """Return all languages, each with those that it is translated to, and itself."""
+    """List all languages, each with those that it is translated to, and itself."""
     said = list[dict[str, Any]]()
-    for code in _served(service):
+    for code in service.languages.known:
         targets = sorted(short(each) for each in {code, *service.languages.targets(code)})
         said.append({"code": short(code), "name": name_of(code), "targets": targets})
     return said
 
 
 async def settings(needs_key: bool, service: Service, asked: Asked) -> dict[str, Any]:
-    """Return what a page for people needs to know, and the limits."""
+    """Return what a page for people needs to know, and all limits."""
     target = service.languages.targets()[0]
     source = {"code": AUTO, "name": "Auto Detect"}
     return {
@@ -230,57 +150,58 @@ async def suggest(service: Service, asked: Asked) -> None:
     raise Refusal(403, "Suggestions are disabled on this server.")
 
 
-async def translate_file(shelf: Shelf, service: Service, asked: Asked) -> dict[str, str]:
+async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str, str]:
     """Translate the texts of a file, and return where the translated file is."""
-    body = asked.body
-    _require(body, "file", "source", "target")
-    target, source = (
-        _language(service, code) if code != AUTO else None for code in (body.target, body.source)
-    )
+    body, most = asked.body, service.limits.texts
+    target = _language(service, body.target)
+    source = None if body.source == AUTO else _language(service, body.source)
     name, data = PurePath(body.file.filename or ""), await body.file.read()
     file = await service.aside(read_file, name.name, data, source, target)
-    texts = [slot.text for slot in file.slots]
-    whole = _texts(service, "\n".join(texts))
-    job, _ = await _job(service, asked, whole)
-    job = job._replace(texts=texts, sources=[*job.sources] * len(texts))
-    ways = await _translate(service, job, 1, file.form, **file.cut)
-    found = shelf.put(
-        f"{name.stem}_{short(job.target)}{name.suffix}",
-        await service.aside(file.fill, [best for best, *_ in ways]),
-    )
+    texts, done = [slot.text for slot in file.slots], list[str]()
+    _check_size(service, texts, service.limits.characters)
+    ((source, _),) = await _sources(service, body, ["\n".join(texts)])
+    for some in (texts[start : start + most] for start in range(0, len(texts), most)):
+        job = Job(asked.client, some, [source] * len(some), target)
+        done += await translate_documents(service, job, file.form, **file.cut)
+    found = secrets.token_urlsafe(16) + name.suffix
+    data = await service.aside(file.fill, done)
+    kept[found] = f"{name.stem}_{short(target)}{name.suffix}", data
     return {"translatedFileUrl": f"{asked.request.base_url}download_file/{found}"}
 
 
-async def download_file(shelf: Shelf, service: Service, asked: Asked) -> Response:
+async def download_file(kept: Any, service: Service, asked: Asked) -> Response:
     """Return a translated file."""
-    name, data = shelf.get(asked.request.path_params["name"])
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(name, errors='replace')}"}
-    return Response(data, headers=headers, media_type="application/octet-stream")
+    if (found := kept.get(asked.request.path_params["name"])) is None:
+        raise Refusal(404, f"there is no such file. A file is kept for {KEPT // 60} minutes.")
+    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(found[0], errors='replace')}"}
+    return Response(found[1], headers=headers, media_type="application/octet-stream")
 
 
-def make_routes(needs_key: bool) -> list[Route]:
+def make_routes(limits: Limits, needs_key: bool) -> list[Route]:
     """Return the rows of the table. needs_key: whether clients need a key."""
-    shelf, forms = Shelf(), (JSON, FORM, FILES)
-    keyed, free = partial(Route, error=as_error), partial(Route, error=as_error, is_open=True)
-    to_file, of_file, shown = (
-        partial(translate_file, shelf),
-        partial(download_file, shelf),
+    kept: Any = TTLCache(ROOM * limits.body_bytes, KEPT, getsizeof=lambda each: len(each[1]))
+    to_file, of_file, tell = (
+        partial(translate_file, kept),
+        partial(download_file, kept),
         partial(settings, needs_key),
     )
+    forms, rows = (JSON, FORM, FILES), list[dict[str, Any]]
     return [
-        keyed(
-            "POST", "/translate", translate, "Translate one text or several.", Translate, Translated, forms
+        Route(
+            "POST",
+            "/translate",
+            translate,
+            "Translate one text or several.",
+            Translate,
+            dict[str, Any],
+            forms,
         ),
-        keyed("POST", "/detect", detect_language, "Detect a language.", Fields, list[Detected], forms),
-        keyed("POST", "/translate_file", to_file, "Translate a file.", TranslateFile, accepts=(FILES,)),
-        free(
-            "GET",
-            "/download_file/{name}",
-            of_file,
-            "Return a translated file.",
-            gives="application/octet-stream",
+        Route("POST", "/detect", detect, "Detect the language of a text.", Detect, rows, forms),
+        Route(
+            "POST", "/translate_file", to_file, "Translate a file.", TranslateFile, dict[str, str], (FILES,)
         ),
-        free("GET", "/languages", languages, "Name the languages, and to which each is translated."),
-        free("GET", "/frontend/settings", shown, "Name the limits, and what a page for people needs."),
-        free("POST", "/suggest", suggest, "Refuse a suggestion.", accepts=forms),
+        Route("GET", "/download_file/{name}", of_file, is_open=True),
+        Route("GET", "/languages", languages, "List the languages.", returns=rows, is_open=True),
+        Route("GET", "/frontend/settings", tell, "Return the limits.", returns=dict[str, Any], is_open=True),
+        Route("POST", "/suggest", suggest, accepts=forms, is_open=True),
     ]

@@ -151,8 +151,9 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._hands, work, *arguments)
 
     async def detect(self, texts: Sequence[str], target: str | None = None) -> list[dict[str, float]]:
-        """Return, for each text, how probable each source language is, the likeliest first."""
-        among = self.languages.sources(target)
+        """Return, for each text, how probable each language is, the likeliest first; of those that can be
+        translated to a target, if that is given."""
+        among = self.languages.known if target is None else self.languages.sources(target)
         if target is not None and not among:
             self.languages.model(AUTO, target)  # raises the error that names the targets
         return await self.aside(lambda: [detect(text, among) for text in texts])
