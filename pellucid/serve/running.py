@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 import traceback
+import warnings
 from typing import Any
 
 import uvicorn
@@ -22,7 +23,7 @@ from pellucid.serve.app import make_app
 from pellucid.serve.keys import Keys
 from pellucid.serve.service import Service
 
-LOG = logging.getLogger("pellucid.serve")
+LOG = logging.getLogger("pellucid")
 SWITCH = 5e-4  # seconds until a thread lets another run Python: each step of a batch waits several times
 IDLE = 60  # seconds, for which a connection is kept without a request
 LAST = 0.3  # seconds, in which a last request may arrive on each connection after the signal to stop
@@ -131,8 +132,8 @@ def run(service: Service, keys: Keys, listening: socket.socket) -> None:
     )
     shown = logging.StreamHandler()
     shown.setFormatter(Line())
-    for name in ("pellucid.serve", "uvicorn", "asyncio"):
-        logging.getLogger(name).handlers, logging.getLogger(name).propagate = [shown], False
+    logging.getLogger("pellucid").handlers, logging.getLogger().handlers = [], [shown]
+    warnings.simplefilter("ignore")  # some quote what a model does not know
     sys.setswitchinterval(SWITCH)
     asyncio.run(_run(service, Server(config, service), listening))
     service.close()

@@ -2,7 +2,8 @@
 
 import html
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -12,6 +13,8 @@ from pellucid.serve.routes import Route
 
 ERRORS = {
     "400": "a field is wrong",
+    "403": "the key is missing or wrong, or the server does not do this",
+    "404": "there is no such thing, or no longer",
     "408": "the request came too slowly",
     "413": "the request is too large",
     "415": "the body has another type",
@@ -23,22 +26,28 @@ STYLE = "body{font:1rem/1.5 sans-serif;max-width:50rem;margin:2rem auto;padding:
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
     """Return the description of all routes that say what they are about."""
-    paths: dict[str, Any] = {}
-    for route in routes:
-        if route.about:
-            paths.setdefault(route.path, {})[route.verb.lower()] = _operation(route)
-    return {"openapi": "3.1.0", "info": {"title": "Pellucid", "version": __version__}, "paths": paths}
+    paths, told = dict[str, Any](), [route for route in routes if route.about]
+    kinds = dict.fromkeys(kind for route in told for kind in (route.body, route.returns))
+    adapters: Any = [(kind, "validation", TypeAdapter(kind)) for kind in kinds]
+    schemas, shared = TypeAdapter.json_schemas(adapters, ref_template="#/components/schemas/{model}")
+    for route in told:
+        paths.setdefault(route.path, {})[route.verb.lower()] = _operation(route, schemas)
+    about = {"title": "Pellucid", "version": __version__}
+    return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": shared["$defs"]}}
 
 
-def _operation(route: Route) -> dict[str, Any]:
-    answer = {"description": "the answer", "content": {route.gives: {"schema": _schema(route.returns)}}}
-    responses: dict[str, Any] = {"200": answer}
-    operation = {"summary": route.about, "responses": responses}
+def _operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    returned, body = (schemas[kind, "validation"] for kind in (route.returns, route.body))
+    answer = {"description": "the answer", "content": {route.gives: {"schema": returned}}}
+    error = {"application/json": {"schema": {"type": "object"}}}
+    errors = {code: {"description": about, "content": error} for code, about in ERRORS.items()}
+    where = {"in": "path", "required": True, "schema": {"type": "string"}}
+    parameters = [{"name": name, **where} for name in re.findall(r"{(\w+)}", route.path)]
+    operation = {"summary": route.about, "responses": {"200": answer, **errors}, "parameters": parameters}
     if route.verb == "POST":
-        error = {"application/json": {"schema": {"type": "object"}}}
-        responses |= {code: {"description": about, "content": error} for code, about in ERRORS.items()}
-        content = {kind: {"schema": _schema(route.body)} for kind in route.accepts}
-        operation["requestBody"] = {"required": True, "content": content}
+        needed = any(each.is_required() for each in route.body.model_fields.values())
+        content = {kind: {"schema": body} for kind in route.accepts}
+        operation["requestBody"] = {"required": needed, "content": content}
     return operation
 
 

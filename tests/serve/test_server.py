@@ -1,6 +1,7 @@
 """The server as clients see it: a real process with the demo model, asked over HTTP."""
 
 import json
+import re
 import signal
 import socket
 import threading
@@ -175,7 +176,9 @@ def test_the_description_has_every_route_and_its_fields(server: Server) -> None:
         for verb in verbs:
             assert server.client.request(verb, path, json={}).status_code < 500
             assert path in server.client.get("/docs").text
-    body = spec["paths"]["/v1/translate"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    for name in re.findall('"[$]ref": "#/components/schemas/([^"]*)"', json.dumps(spec)):
+        assert name in spec["components"]["schemas"]
+    body = spec["components"]["schemas"]["pellucid__serve__ours__Translate"]
     options = pellucid.translate.text_translator.TranslationOptions.__annotations__  # type: ignore[attr-defined]
     assert options.keys() - body["properties"].keys() == {"memory", "batch_tokens"}
     limited, _ = body["properties"]["beam"]["anyOf"]
