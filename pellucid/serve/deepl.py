@@ -1,10 +1,11 @@
 """DeepL's interface, version 2: texts, languages and usage. What we do not have, such as glossaries, is
 refused as DeepL refuses it to a key that may not use it."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from pellucid.errors import UsageError, list_known
 from pellucid.serve.admission import Refusal
@@ -26,34 +27,23 @@ ROWS = list[dict[str, str | bool]]
 NOT_HERE = "this server does not have it, whatever the key."
 
 
-def _several(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-def _tags(value: Any) -> Any:
-    """Return a list of tags; each text of it may be several with commas."""
-    if isinstance(values := _several(value), list) and all(isinstance(each, str) for each in values):
-        return [tag for each in values for tag in each.replace(" ", "").split(",") if tag]
-    return values
-
-
-Tags = Annotated[list[str], BeforeValidator(_tags), Field([])]
+Tags = str | list[str]  # with commas between, in one text or in several
 
 
 class Translate(Body):
     """Texts to translate, and how. Other fields, such as context and preserve_formatting, change nothing."""
 
     model_config = ConfigDict(extra="allow", strict=False)
-    text: Annotated[list[str], BeforeValidator(_several), Field(min_length=1, max_length=MOST)]
+    text: str | Annotated[list[str], Field(min_length=1, max_length=MOST)]
     target_lang: str
     source_lang: str | None = None
     split_sentences: Literal["0", "1", "nonewlines"] | None = None
     formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] = "default"
     tag_handling: Literal["html", "xml"] | None = None
     outline_detection: bool = True
-    splitting_tags: Tags
-    non_splitting_tags: Tags
-    ignore_tags: Tags
+    splitting_tags: Tags = ""
+    non_splitting_tags: Tags = ""
+    ignore_tags: Tags = ""
     show_billed_characters: bool = False
     model_type: Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None = None
 
@@ -98,21 +88,26 @@ async def translate_texts(
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate texts, each as a document."""
     body = asked.body
+    texts = [body.text] if isinstance(body.text, str) else body.text
     for name in WITHOUT:
         if body.model_extra.get(name):
             raise Refusal(403, f"{name}: {NOT_HERE}")
     form, split = body.tag_handling or "text", body.split_sentences or "1"
-    cut = {"lines": split == "1", "sentences": split != "0", "ignored": body.ignore_tags}
+    cut = {"lines": split == "1", "sentences": split != "0", "ignored": _names(body.ignore_tags)}
     target = _target(service, body)
-    asking = translate_texts(service, asked.client, body.text, body.source_lang, target, form=form, **cut)
+    asking = translate_texts(service, asked.client, texts, body.source_lang, target, form=form, **cut)
     said = list[dict[str, Any]]()
-    for before, (after, language) in zip(body.text, await asking, strict=True):
+    for before, (after, language) in zip(texts, await asking, strict=True):
         said.append({"detected_source_language": short(language).upper(), "text": after})
         if body.show_billed_characters:
             said[-1]["billed_characters"] = len(before)
         if body.model_type:
             said[-1]["model_type_used"] = body.model_type.removeprefix("prefer_")
     return {"translations": said}
+
+
+def _names(tags: Tags) -> list[str]:
+    return re.split(r"[\s,]+", tags if isinstance(tags, str) else ",".join(tags))
 
 
 def _target(service: Service, body: Translate) -> str:

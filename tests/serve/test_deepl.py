@@ -73,7 +73,12 @@ TO_DE = {"text": "a", "target_lang": "DE"}
 NOT_HERE = "this server does not have it, whatever the key."
 WRONG: list[tuple[Any, int, str]] = [
     ({"text": "a"}, 400, "the field 'target_lang' is missing."),
-    (TO_DE | {"text": []}, 400, "text = []: Value should have at least 1 item after validation, not 0."),
+    (
+        TO_DE | {"text": []},
+        400,
+        "text = []: Input should be a valid string, or: List should have at least 1 item after validation, "
+        "not 0.",
+    ),
     (
         TO_DE | {"target_lang": "XX"},
         400,
