@@ -102,11 +102,10 @@ def _read_json(content: str, source: str | None, target: str) -> File:
 
 
 class Element(NamedTuple):
-    """An element of XML: its name, also with its prefix, its tag, and where this, its content, its closing
-    tag, and what follows begin."""
+    """An element of XML: its name without a prefix, its tag, and where this, the content, the closing tag,
+    and what follows begin."""
 
     name: str
-    written: str
     tag: str
     start: int
     inside: int
@@ -126,12 +125,12 @@ class Element(NamedTuple):
 
 def _elements(content: str) -> Iterator[Element]:
     """Yield the elements of XML, the inner before the outer, but not those with translate="no"."""
-    place, opened = 0, [Element("", "", "", 0, 0, 0, 0, [])]
+    place, opened = 0, [Element("", "", 0, 0, 0, 0, [])]
     for item in read_items(content, "xml"):
         start, place = place, place + len(item.raw)
         if item.name and item.raw[1] != "/":
             name = item.name.rpartition(":")[2]
-            opened.append(Element(name, item.name, item.raw, start, place, place, place, []))
+            opened.append(Element(name, item.raw, start, place, place, place, []))
         if item.name and "/" in (item.raw[1], item.raw[-2]) and len(opened) > 1:
             element = opened.pop()
             if item.raw[1] == "/":
@@ -140,16 +139,14 @@ def _elements(content: str) -> Iterator[Element]:
             yield element
 
 
-def _behind(content: str, text: str, element: Element, before: str, after: str) -> Slot:
-    """Return a slot behind an element, in a line of its own if the element has one."""
-    white = content[content.rfind(">", 0, element.start) + 1 : element.start]
-    return Slot(text, element.end, element.end, (white if white.isspace() else "") + before, after)
-
-
-def _instead(text: str, element: Element) -> Slot:
-    """Return a slot in place of the content of an element."""
-    tag = element.tag if element.close < element.end else element.tag[:-2] + ">"
-    return Slot(text, element.start, element.end, tag, f"</{element.written}>")
+def _slot(content: str, origin: Element, to: Element | None, last: Element, before: str, after: str) -> Slot:
+    """Return the slot for the content of one element in another one, or in a new one behind the last, which
+    begins and ends as given, and has a line of its own if the last one has."""
+    text = content[origin.inside : origin.close]
+    if to:
+        return Slot(text, to.start, to.end, re.sub(r"\s*/?>$", ">", to.tag), "</" + after.split("</")[1])
+    white = content[content.rfind(">", 0, last.start) + 1 : last.start]
+    return Slot(text, last.end, last.end, (white if white.isspace() else "") + before, after)
 
 
 def _read_xliff(content: str, source: str | None, target: str) -> File:
@@ -162,31 +159,26 @@ def _read_xliff(content: str, source: str | None, target: str) -> File:
                 slots.append(Slot("", unit.inside - 1, unit.inside - 1, f' {its}="{short(target)}"'))
             elif there and find(there, by_codes([target])) is None:
                 raise UsageError(f"the file is for {its} = {there!r}, and {target!r} was asked.")
-        origin, to = unit.child("source"), unit.child("target")
-        if unit.name not in ("trans-unit", "segment") or origin is None:
-            continue
-        text, said = (content[each.inside : each.close] if each else "" for each in (origin, to))
-        if to and said.strip() in ("", text.strip()):
-            slots.append(_instead(text, to))
-        elif not to:
-            tag = origin.written.replace("source", "target")
-            last = unit.child("source", "seg-source") or origin
-            slots.append(_behind(content, text, last, f"<{tag}>", f"</{tag}>"))
+        origin, to, last = unit.child("source"), unit.child("target"), unit.child("source", "seg-source")
+        if unit.name in ("trans-unit", "segment") and origin and last:
+            text, said = (content[each.inside : each.close].strip() if each else "" for each in (origin, to))
+            end = content[origin.close : origin.end].replace("source", "target")
+            if text and said in ("", text):
+                slots.append(_slot(content, origin, to, last, end.replace("/", ""), end))
     return File(content, slots, "xml", {"ignored": NO_TEXT})
 
 
 def _read_tmx(content: str, source: str | None, target: str) -> File:
     """Read the source of each unit. Its translation is added, or replaces one that is there."""
     slots, codes = list[Slot](), by_codes([source, target] if source else [target])
+    before, after = f'<tuv xml:lang="{short(target)}"><seg>', "</seg></tuv>"
     for unit in _elements(content):
         segments = dict[str | None, Element]()  # by language, of which None is any other
         for each in unit.children if unit.name == "tu" else ():
             if each.name == "tuv" and (segment := each.child("seg")):
                 segments.setdefault(find(each.attribute("(?:xml:)?lang") or "", codes), segment)
         if (origin := segments.get(source)) and (last := unit.child("tuv")):
-            text, tag = content[origin.inside : origin.close], f'<tuv xml:lang="{short(target)}"><seg>'
-            new = _behind(content, text, last, tag, "</seg></tuv>")
-            slots.append(_instead(text, segments[target]) if target in segments else new)
+            slots.append(_slot(content, origin, segments.get(target), last, before, after))
     return File(content, slots, "xml", {"ignored": NO_TEXT})
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,14 @@ def test_lines_placeholders_tags_and_entities_come_back(server: Server) -> None:
     assert "%s" in said and "{name}" in said
     said = translated(server, q="<p>I like cats</p><code>&lt;b&gt;</code>", format="html")["translatedText"]
     assert said == f"<p>{GATOS}</p><code>&lt;b&gt;</code>"
+
+
+def test_a_list_as_weblate_sends_it_keeps_all_placeholders(server: Server) -> None:
+    chance, kinds = random.Random(), ("%s", "%1$d", "{name}", "{{ x }}", "${n}", "https://a.org/b", "12,5")
+    words = ["I", "like", "cats", "and", "the", "boat", "."]
+    texts = [" ".join(chance.sample([*words, *chance.sample(kinds, 2)], 9)) for _ in range(50)]
+    for text, said in zip(texts, translated(server, q=texts)["translatedText"], strict=True):
+        assert [text.count(each) for each in kinds] == [said.count(each) for each in kinds], (text, said)
 
 
 BAD_COUNT = "Input should be a valid integer, unable to parse string as an integer"

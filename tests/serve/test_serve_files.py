@@ -46,7 +46,8 @@ XLIFF = """<xliff version="1.2"><file source-language="en" original="x>y"><body>
   <trans-unit id="3"><source>C</source><target state="new"/></trans-unit>
   <trans-unit id="4"><source>D</source><target>D</target></trans-unit>
   <trans-unit id="5"><source>E</source><target>done</target></trans-unit>
-  <trans-unit id="6" translate="no"><source>F</source></trans-unit><!-- <source>G</source> -->
+  <trans-unit id="6"><source/><target></target></trans-unit>
+  <trans-unit id="7" translate="no"><source>F</source></trans-unit><!-- <source>G</source> -->
 </body></file></xliff>
 """
 XLIFF_ES = (
