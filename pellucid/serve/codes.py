@@ -1,11 +1,13 @@
 """Codes of languages: a model writes eng_Latn or zh_CN, where a client says EN-US or zh-Hans."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from langcodes import Language, standardize_tag
 from langcodes.tag_parser import LanguageTagError
 
 LONGEST = 35  # characters of a code (RFC 5646, section 4.4.1)
+SAME = {"nb": "no", "no": "nb"}  # Norwegian, of which most write Bokmål
 
 
 def short(code: str) -> str:
@@ -33,14 +35,25 @@ def name_of(code: str) -> str:
         return code
 
 
+def _usual(part: str, code: str) -> str:
+    """Return a code with the script, or the territory, that it means without saying: zh-Hant for zh_TW."""
+    try:
+        full = Language.get(short(code)).maximize()
+        return f"{full.language}-{getattr(full, part)}"
+    except LanguageTagError:
+        return code
+
+
 def by_codes(languages: Iterable[str]) -> dict[str, str]:
     """Return the languages by all codes that mean them, in small letters with hyphens. A code that means
     several is that of the first."""
     known, codes = [*languages], dict[str, str]()
-    for form in (str, short, broad):
+    for form in (str, short, partial(_usual, "script"), partial(_usual, "territory"), broad):
         for language in known:
             codes.setdefault(form(language).lower().replace("_", "-"), language)
-    return codes
+    return codes | {
+        code: codes[other] for code, other in SAME.items() if other in codes and code not in codes
+    }
 
 
 def find(code: str, codes: Mapping[str, str]) -> str | None:

@@ -75,7 +75,9 @@ def test_a_language_is_detected_among_those_that_are_served() -> None:
         ("eng_Latn", "eng_Latn"),
         ("EN-US", "eng_Latn"),
         ("zh-Hant", "zho_Hant"),
-        ("zh_TW", "zho_Hans"),
+        ("zh_TW", "zho_Hant"),
+        ("zh-CN", "zho_Hans"),
+        ("no", "nob_Latn"),
         ("ar", "arb_Arab"),
         ("arz", "arz_Arab"),
         ("pt-PT", "pt-BR"),
@@ -86,7 +88,8 @@ def test_a_language_is_detected_among_those_that_are_served() -> None:
     ],
 )
 def test_a_language_is_found_by_any_code_that_means_it(code: str, language: str | None) -> None:
-    served = [("eng_Latn", target) for target in ("arz_Arab", "arb_Arab", "zho_Hans", "zho_Hant", "pt-BR")]
+    targets = ("arz_Arab", "arb_Arab", "nob_Latn", "zho_Hans", "zho_Hant", "pt-BR")
+    served = [("eng_Latn", target) for target in targets]
     assert Languages([("a", served, 1)]).find(code) == language
 
 
