@@ -102,7 +102,7 @@ async def at_once(server: Server) -> float:
 async def a_list(server: Server, texts: list[str]) -> float:
     """Return the seconds for a list."""
     async with clients(server, 1) as (client,):
-        answer = await client.translate(texts, format="text")
+        answer = await client.ask("/translate", {"q": texts, "source": "en", "target": "fr"})
     assert answer.status == 200, answer
     return answer.seconds
 

@@ -104,7 +104,7 @@ class Overload:
             await asyncio.sleep(0.25)
 
 
-PAGES = ("/health", "/ready", "/metrics", "/spec", "/docs", "/nothing", "/v1/translate")
+PAGES = ("/health", "/ready", "/metrics", "/spec", "/docs", "/languages", "/nothing", "/v1/translate")
 BROKEN = (b"{", b"[1]", b'{"text": 5}', b'{"text": "\xff"}', b"[" * 9999, b'{"text": "a", "to": "fr"}', b"")
 HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{}\r\n"
 
@@ -124,7 +124,11 @@ class Soak:
                 working.create_task(self._work(client, len(range(number, count, SOAKING))))
 
     async def _work(self, client: Client, count: int) -> None:
-        kinds = [self._translate] * 6 + [self._stream, self._page, self._break, self._be_slow]
+        kinds = (
+            [self._translate] * 6
+            + [self._translate_as_libretranslate] * 3
+            + [self._stream, self._page, self._break, self._be_slow]
+        )
         kinds += [self._go_in_the_body, self._go_while_it_works, self._go_in_the_stream, self._break_chunks]
         for _ in range(count):
             if answer := await self._numbers.choice(kinds)(client):
@@ -144,6 +148,14 @@ class Soak:
             for text, said in zip(fields["text"], json.loads(answer.body)["translations"], strict=True):
                 key = text, fields["format"], fields["beam"]
                 self.different += self._said.setdefault(key, json.dumps(said)) != json.dumps(said)
+        return answer
+
+    async def _translate_as_libretranslate(self, client: Client) -> Answer:
+        texts = self._numbers.sample(self._texts, 3)
+        answer = await client.ask("/translate", dict(q=texts, source="auto", target="fr"))
+        if answer.status == 200:
+            for text, said in zip(texts, json.loads(answer.body)["translatedText"], strict=True):
+                self.different += self._said.setdefault((text, "", 0), said) != said
         return answer
 
     async def _stream(self, client: Client) -> Answer:
@@ -184,22 +196,26 @@ class Soak:
         await self._send(client, "/v1/translate", "Transfer-Encoding: chunked\r\n", b"zz\r\n")
 
 
-def soak(log: Path, count: int) -> list[list[str]]:
-    """Return the rows about the soak."""
-    server, levels = Server(log, "demo", "--precision", "int8", limits=UNLIMITED), list[tuple[float, ...]]()
+def soak(log: Path, count: int) -> tuple[Soak, list[tuple[float, float, float]]]:
+    """Send so many requests. Return what was seen, and open files, threads and memory after each fifth."""
+    server, levels = Server(log, "demo", "--precision", "int8", limits=UNLIMITED), []
     played = Soak(server)
     for _ in range(5):
         asyncio.run(played.play(count // 5))
         time.sleep(2)
         levels.append((server.files, server.threads, server.megabytes))
     assert server.stop() == 0
-    names = ("open files", "threads", "resident memory, MB")
-    rows = [
-        [f"soak: {name} after each fifth", ", ".join(f"{level[n]:.0f}" for level in levels), "level"]
-        for n, name in enumerate(names)
-    ]
-    rows.append(["soak: answers unlike the first to the same text", f"{played.different}", "0"])
-    return [["soak: statuses", counts(played.statuses), "no 500"], *rows]
+    return played, levels
+
+
+def soak_rows(log: Path, count: int) -> list[list[str]]:
+    """Return the rows about the soak."""
+    played, levels = soak(log, count)
+    rows = [["soak: statuses", counts(played.statuses), "no 500"]]
+    names = "open files", "threads", "resident memory, MB"
+    for name, each in zip(names, zip(*levels, strict=True), strict=True):
+        rows.append([f"soak: {name} after each fifth", ", ".join(f"{level:.0f}" for level in each), "level"])
+    return [*rows, ["soak: answers unlike the first to the same text", f"{played.different}", "0"]]
 
 
 def overload(log: Path, model: Path, minutes: float) -> list[list[str]]:
@@ -257,7 +273,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         model = arguments.model / "ours" if arguments.model else make_model(Path(name))
         rows = overload(Path(name) / "log", model, arguments.minutes)
-        rows += soak(Path(name) / "log", arguments.requests)
+        rows += soak_rows(Path(name) / "log", arguments.requests)
     about = [each.replace("\n", " ") for each in __doc__.strip().split("\n\n")[:-1]]
     about.append(f"{machine()}.")
     write_report(

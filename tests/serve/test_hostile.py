@@ -1,0 +1,154 @@
+"""Clients that mean harm, or are broken: they get an error, or are left; others are not disturbed."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from network import NO_NETWORK
+from served import Server, serving
+
+from benchmarks.serve_overload import soak
+
+HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{}\r\n"
+FIELDS = {"text": "I like cats", "source": "en", "target": "es"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that waits one second for a body, and that ends if it asks for the network."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "sitecustomize.py").write_text(f"{NO_NETWORK}\nprint('guarded', file=sys.stderr)\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        with serving(folder, "demo", "--precision", "int8", "--limit", "seconds=1") as server:
+            yield server
+
+
+def connected(server: Server) -> socket.socket:
+    host, port = server.url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def translates(server: Server) -> bool:
+    said = server.ask(**FIELDS).json()["translations"]
+    return bool(said[0]["text"] == "Me gustan los gatos")
+
+
+def resident(server: Server) -> int:
+    """Return the server's resident memory in kB."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text("utf-8")
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def test_a_body_that_is_announced_too_large_is_not_waited_for(server: Server) -> None:
+    with connected(server) as client:
+        client.sendall(HEAD.format("/v1/translate", "Content-Length: 100000000000\r\n").encode())
+        assert client.recv(1000).startswith(b"HTTP/1.1 413")
+    assert translates(server)
+
+
+def test_a_body_without_end_is_refused_before_its_end(server: Server) -> None:
+    before, chunk = resident(server), b"10000\r\n" + b" " * 65536 + b"\r\n"
+    with connected(server) as client:
+        client.sendall(HEAD.format("/v1/translate", "Transfer-Encoding: chunked\r\n").encode())
+        client.setblocking(False)
+        answer, sent, deadline = b"", 0, time.monotonic() + 20
+        while not answer and time.monotonic() < deadline:
+            try:
+                sent += client.send(chunk[sent % len(chunk) :])
+                answer = client.recv(1000)
+            except BlockingIOError:
+                time.sleep(0.001)
+        assert answer.startswith(b"HTTP/1.1 413") and sent < 50 << 20
+    assert resident(server) - before < 50_000 and translates(server)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"text": ' + b"[" * 10_000, 400),
+        (b'{"text": ' + b"[" * 10_000 + b"]" * 10_000 + b"}", 400),
+        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, 400),
+        (json.dumps(FIELDS | {"text": ["a"] * 100_000}).encode(), 413),
+        (json.dumps(FIELDS | {"text": "a" * 200_000}).encode(), 413),
+        (b'{"text": "a", "beam": ' + b"9" * 5000 + b"}", 400),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/translate", "/translate", "/v2/translate", "/imme"])
+def test_much_in_a_body_is_an_error(body: bytes, status: int, path: str, server: Server) -> None:
+    answer = server.client.post(path, content=body, headers={"content-type": "application/json"})
+    assert 400 <= answer.status_code < 500 and len(answer.content) < 1000
+    if path == "/v1/translate":
+        assert answer.status_code == status
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(server: Server) -> None:
+    with connected(server) as client:
+        client.sendall(HEAD.format("/v1/translate", "Content-Length: 100\r\n").encode() + b'{"text')
+        assert translates(server)
+        assert client.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_leaves_a_stream_frees_its_place(server: Server) -> None:
+    body = json.dumps(FIELDS | {"max_length": 2000, "min_length": 1999}).encode()
+    with connected(server) as client:
+        client.sendall(HEAD.format("/v1/stream", f"Content-Length: {len(body)}\r\n").encode() + body)
+        assert client.recv(1000).startswith(b"HTTP/1.1 200")
+        assert translates(server)
+        assert 'pellucid_open{model="0"} 1.0' in server.client.get("/metrics").text
+    while 'pellucid_open{model="0"} 0.0' not in server.client.get("/metrics").text:
+        time.sleep(0.01)
+    assert translates(server)
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/download_file/../../../etc/passwd",
+             "/download_file/..%2f..%2fetc%2fpasswd", "/docs/../../etc/passwd", "//etc/passwd", "/<script>"]
+)  # fmt: skip
+def test_no_path_leads_out(path: str, server: Server) -> None:
+    with connected(server) as client, client.makefile("rb") as reading:
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = reading.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 404") and b"content-type: application/json" in head
+    assert json.loads(body).keys() == {"error"} and b"root:" not in body and b"<script" not in body
+
+
+def test_a_script_in_a_text_does_not_run(server: Server) -> None:
+    script = "<script>alert(1)</script>"
+    for path, fields in (
+        ("/v1/translate", FIELDS | {"text": script, "target": script}),
+        ("/translate", {"q": script, "source": "en", "target": script}),
+        ("/translate", {"q": script, "source": "en", "target": "es"}),
+    ):
+        answer = server.client.post(path, json=fields)
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    for path in ("/docs", "/nothing", "/"):
+        headers = server.client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"]
+
+
+def test_no_route_asks_for_the_network(server: Server) -> None:
+    """The server ends if it does: see the fixture."""
+    assert server.log().startswith("guarded\n")
+    values: dict[str, Any] = dict(text=["See https://example.com"], q="See example.com", target="es")
+    values |= dict(target_lang="es", source="en", text_list=["a"], dest_lang="es", src_lang="en")
+    for path, verbs in server.client.get("/spec").json()["paths"].items():
+        for verb in verbs:
+            assert server.client.request(verb, path, json=values).status_code < 500
+    answer = server.client.post("/translate_file", files={"file": ("a.txt", b"I like cats")}, data=values)
+    assert answer.status_code == 200, answer.text
+    assert server.process.poll() is None and translates(server)
+
+
+@pytest.mark.slow
+def test_mixed_requests_leave_nothing_behind(tmp_path: Path) -> None:
+    played, levels = soak(tmp_path / "log", 2000)
+    assert played.different == 0 and set(played.statuses) <= {200, 400, 404, 405, 413}
+    (files, threads, megabytes), *_, last = levels
+    assert last[:2] == (files, threads) and last[2] < 1.05 * megabytes
