@@ -9,6 +9,8 @@ import starlette.routing
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
 
@@ -28,6 +30,13 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
+# Pages of other sites may ask and read the answers, as they may with LibreTranslate; no cookie lets them in.
+FOREIGN_PAGES = Middleware(
+    CORSMiddleware,
+    allow_origins=["*"],
+    allow_headers=["authorization", "content-type"],
+    allow_methods=["GET", "POST"],
+)
 
 
 class Status(BaseModel):
@@ -85,7 +94,7 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
         starlette.routing.Route(each.path, _endpoint(service, keys, each, metrics), methods=[each.verb])
         for each in table
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: unknown})
+    return Starlette(routes=routes, middleware=[FOREIGN_PAGES], exception_handlers={HTTPException: unknown})
 
 
 def _endpoint(

@@ -219,3 +219,14 @@ def test_the_form_of_a_request_is_checked(server: Server) -> None:
         assert answer.status_code == 405 and answer.json().keys() == {"error"}
     body = json.dumps(EN_ES | {"q": "\ud800"}).encode()
     assert server.client.post("/translate", content=body).status_code == 400
+
+
+def test_pages_of_other_sites_may_ask(server: Server) -> None:
+    headers = {"origin": "https://a.org", "access-control-request-method": "POST"}
+    headers["access-control-request-headers"] = "content-type"
+    assert server.client.options("/translate", headers=headers).status_code == 200
+    for answer in (
+        server.client.post("/translate", headers=headers),
+        server.client.get("/languages", headers=headers),
+    ):
+        assert answer.headers["access-control-allow-origin"] == "*"
