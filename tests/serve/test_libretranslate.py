@@ -3,6 +3,8 @@
 import asyncio
 import json
 import random
+import re
+import shlex
 import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,3 +232,13 @@ def test_pages_of_other_sites_may_ask(server: Server) -> None:
         server.client.get("/languages", headers=headers),
     ):
         assert answer.headers["access-control-allow-origin"] == "*"
+
+
+def test_its_page_shows_what_the_server_answers(server: Server) -> None:
+    page = (Path(__file__).parents[2] / "docs/from-libretranslate.md").read_text("utf-8")
+    found = re.search(r"\$ (curl .*)\n(.*)\n", page)
+    assert found is not None
+    fields = dict(each.split("=") for each in shlex.split(found[1]) if "=" in each)
+    assert server.client.post("/translate", data=fields).text == found[2]
+    for kind in server.client.get("/frontend/settings").json()["supportedFilesFormat"]:
+        assert f"`{kind}`" in page
