@@ -1,6 +1,7 @@
 """LibreTranslate's interface, version 1.9: its routes, fields and errors, for the clients that speak it."""
 
 import secrets
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import PurePath
@@ -152,7 +153,7 @@ async def suggest(service: Service, asked: Asked) -> None:
 
 async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str, str]:
     """Translate the texts of a file, and return where the translated file is."""
-    body, most = asked.body, service.limits.texts
+    body, most, end = asked.body, service.limits.texts, time.monotonic() + service.limits.seconds
     target = _language(service, body.target)
     source = None if body.source == AUTO else _language(service, body.source)
     name, data = PurePath(body.file.filename or ""), await body.file.read()
@@ -161,7 +162,7 @@ async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str,
     _check_size(service, texts, service.limits.characters)
     ((source, _),) = await _sources(service, body, ["\n".join(texts)])
     for some in (texts[start : start + most] for start in range(0, len(texts), most)):
-        job = Job(asked.client, some, [source] * len(some), target)
+        job = Job(asked.client, some, [source] * len(some), target, seconds=end - time.monotonic())
         done += await translate_documents(service, job, file.form, **file.cut)
     found = secrets.token_urlsafe(16) + name.suffix
     data = await service.aside(file.fill, done)

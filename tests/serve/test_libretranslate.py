@@ -1,6 +1,5 @@
 """LibreTranslate's interface, also by the clients that people use."""
 
-import asyncio
 import json
 import random
 import re
@@ -8,12 +7,17 @@ import shlex
 import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import libretranslate_aio
 import pytest
+from fake_models import finished
 from libretranslatepy import LibreTranslateAPI
 from served import Server, serving
+
+from pellucid.serve import libretranslate
+from pellucid.serve.languages import Languages
 
 INT8 = ("demo", "--precision", "int8", "--limit", "texts=60")
 EN_ES = {"source": "en", "target": "es"}
@@ -131,6 +135,15 @@ def test_languages_and_limits_are_told_and_suggestions_are_refused(server: Serve
     assert answer.status_code == 403
 
 
+def test_languages_have_short_codes_and_names() -> None:
+    pairs = [("eng_Latn", "zho_Hans"), ("eng_Latn", "fra_Latn")]
+    service: Any = SimpleNamespace(languages=Languages([("nllb", pairs, None)]))
+    asked: Any = None
+    said = {each["code"]: each for each in finished(libretranslate.languages(service, asked))}
+    assert said["en"] == {"code": "en", "name": "English", "targets": ["en", "fr", "zh-Hans"]}
+    assert said["zh-Hans"]["name"] == "Chinese (Simplified)"
+
+
 def send(server: Server, name: str, data: bytes, **fields: str) -> Any:
     return server.client.post("/translate_file", data=EN_ES | fields, files={"file": (name, data)})
 
@@ -212,7 +225,7 @@ def test_libretranslate_aio_works_with_and_without_a_key(
         async with libretranslate_aio.AsyncLibreTranslate(url, api_key=key) as client:
             return (await client.translate("I like cats", "en", "es")).translated_text
 
-    assert asyncio.run(ask()) == GATOS
+    assert finished(ask()) == GATOS
 
 
 def test_the_form_of_a_request_is_checked(server: Server) -> None:

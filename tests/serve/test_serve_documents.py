@@ -1,0 +1,57 @@
+"""The texts of a job as documents: with several translations, within one deadline."""
+
+import contextlib
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from fake_models import finished
+
+from pellucid.serve.admission import Limits
+from pellucid.serve.documents import translate_ways
+from pellucid.serve.languages import Languages
+from pellucid.serve.service import Job
+
+
+class Rules:
+    """A service whose model gives a sentence with a number, and loses what is in braces."""
+
+    def __init__(self) -> None:
+        config = SimpleNamespace(translation=SimpleNamespace(beam=4))
+        model = SimpleNamespace(translator=SimpleNamespace(config=config))
+        self.languages, self.limits = Languages([("m", [("en", "es")], model)]), Limits(seconds=20.0)
+        self.jobs = list[Job]()
+
+    def entered(self, job: Job) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    async def aside(self, work: Any, *arguments: Any) -> Any:
+        return work(*arguments)
+
+    async def decode(self, job: Job) -> list[Any]:
+        self.jobs.append(job)
+        said = [
+            [f"{text.split(' {')[0]} {n}" for n in range(job.options.get("n_best", 1))] for text in job.texts
+        ]
+        return [SimpleNamespace(hypotheses=[SimpleNamespace(text=each) for each in ways]) for ways in said]
+
+
+def ways(
+    service: Any, texts: Sequence[str], sources: Sequence[str], count: int
+) -> tuple[list[list[str]], list[Job]]:
+    found = finished(translate_ways(service, Job("me", texts, sources, "es", seconds=math.inf), count))
+    return found, service.jobs
+
+
+def test_several_translations_join_those_of_each_sentence_and_need_one_call() -> None:
+    found, (job,) = ways(Rules(), ["A\nB", "A", "C"], ["en", "en", "es"], 3)
+    assert found == [["A 0\nB 0", "A 1\nB 1", "A 2\nB 2"], ["A 0", "A 1", "A 2"], ["C"]]
+    assert job.texts == ["A", "B"] and job.options == {"n_best": 3, "beam": 4}
+    assert ways(Rules(), ["A"], ["en"], 9)[1][0].options["beam"] == 9
+    assert ways(Rules(), ["A"], ["en"], 1)[1][0].options == {}
+
+
+def test_a_second_call_has_what_the_first_left_of_the_time() -> None:
+    _, (first, second) = ways(Rules(), ["A {x}"], ["en"], 1)
+    assert second.texts == ["A"] and 20 >= first.seconds > second.seconds > 0
