@@ -18,19 +18,27 @@ LAYERS = {
     "own": "one's own matrices: a form, and at once what comes of it",
     "view": "what is on the screen: the state, its address, its time",
     "shown": "the page of a translation: headline, drawing, switches, tour",
+    "served": "the pages of a server: translate as one types, and look inside its models",
 }
-TRANSLATION_PAGE = "shown/main.js"
+TRANSLATION_PAGE = "shown/recorded_page.js"
 EXAMPLE_PAGE = "own/worked_page.js"
+SERVED_PAGES = ("served/look_page.js", "served/translate_page.js")  # a server gives their modules one by one
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 
 
 def script(*entries: str) -> str:
     """Return these modules and all that they import as one script, which begins with a table of contents."""
+    names = modules(*entries)
+    parts = [f"// {'=' * 20} {name} {'=' * 20}\n{_without_imports(name)}" for name in names]
+    return "\n".join(['"use strict";', *_contents(names), *parts])
+
+
+def modules(*entries: str) -> list[str]:
+    """Return these modules and all that they import, each after what it imports."""
     names: list[str] = []
     for entry in entries:
         _collect(entry, names, ())
-    parts = [f"// {'=' * 20} {name} {'=' * 20}\n{_without_imports(name)}" for name in names]
-    return "\n".join(['"use strict";', *_contents(names), *parts])
+    return names
 
 
 def imports(name: str) -> list[str]:

@@ -6,8 +6,8 @@ its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "tex
 the model, "parameter_count", "config": its ModelConfig, "translation": its TranslationConfig, "parameters":
 {name: {"shape", place}}, "made_of": {tensor: [tensors, parameters]}, "vocabulary": see spelling.py}], "runs":
 [{"name", "title", "text", "translation", "to", "forced", "model": its index in "models", "source", "target",
-"expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "tensors": {name:
-{"axes", "shape", and a place, or "how": a key of HOW}}}]}.
+"expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "difference": of
+the search and this pass, "tensors": {name: {"axes", "shape", and a place, or "how": a key of HOW}}}]}.
 
 A place is {"block", "offset" in bytes, "type": "float16" if all numbers fit into 16 bits unchanged, absent
 for float32}. If "computes" is false, the decoder's logits and probabilities have only the best tokens of each
@@ -15,7 +15,7 @@ row and, last, the expected one. They then have "kept": {"size" of the vocabular
 row, "log_sum_exp" of each row of logits}.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -62,13 +62,25 @@ def payload(shown: Sequence[Shown], **further: Any) -> str:
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
     names = dict.fromkeys(name for reading, _, _ in shown for name in reading.trace)
     runs = [
-        _run(reading, translator, parameters[id(translator)], blocks)
+        _run(reading, _tensors(reading, translator, parameters[id(translator)], blocks))
         | {"model": list(traced).index(id(translator)), "name": visible(called)}
         for reading, translator, called in shown
     ]
-    models = [_model(*traced[key], parameters[key], blocks) for key in traced]
+    models = [_model(*traced[key], parameters[key], blocks, computes(traced[key][0])) for key in traced]
     data = header(names, models=models, runs=runs, **further)
     return "\n".join([json_block("payload", data), *blocks.html()])
+
+
+def answer(reading: Reading, translator: TextTranslator, wanted: Collection[str]) -> dict[str, Any]:
+    """Return the data of a reading for a page that asks a server: a header, with "blocks". They hold the best
+    words, and of the tensors only those that are wanted; the page asks for others when it shows them."""
+    blocks, trace = Blocks(), reading.trace
+    tensors = {name: {"axes": each.axes, "shape": list(each.tensor.shape)} for name, each in trace.items()}
+    for name, place in zip(wanted, blocks.put(trace[name].tensor.numpy() for name in wanted), strict=True):
+        tensors[name] |= place
+    tensors |= _best_words(reading, blocks)
+    model = _model(translator, trace, {}, blocks, carried=False)
+    return header(trace, models=[model], runs=[_run(reading, tensors)], blocks=blocks.packed)
 
 
 def header(names: Iterable[str], **further: Any) -> dict[str, Any]:
@@ -101,11 +113,11 @@ def _parameters(translator: TextTranslator) -> Arrays:
 
 
 def _model(
-    translator: TextTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks
+    translator: TextTranslator, names: Iterable[str], parameters: Arrays, blocks: Blocks, carried: bool
 ) -> dict[str, Any]:
     places, config = blocks.put(parameters.values()), translator.model.config
     return {
-        "computes": computes(translator),
+        "computes": carried,
         "parameter_count": sum(value.numel() for value in translator.model.parameters()),
         "config": asdict(config),
         "translation": asdict(translator.config.translation),
@@ -114,11 +126,11 @@ def _model(
             for (name, value), place in zip(parameters.items(), places, strict=True)
         },
         "made_of": {name: made_of(name, config) for name in names},
-        "vocabulary": spelling(translator, carried=computes(translator)),
+        "vocabulary": spelling(translator, carried),
     }
 
 
-def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, blocks: Blocks) -> dict[str, Any]:
+def _run(reading: Reading, tensors: dict[str, Any]) -> dict[str, Any]:
     translation = reading.translation
     return {
         "title": reading.title,
@@ -132,7 +144,8 @@ def _run(reading: Reading, translator: TextTranslator, parameters: Arrays, block
         "source_ids": reading.source_ids,
         "target_ids": reading.target_ids,
         "steps": [asdict(step) for step in reading.steps],
-        "tensors": _tensors(reading, translator, parameters, blocks),
+        "difference": reading.difference,
+        "tensors": tensors,
     }
 
 

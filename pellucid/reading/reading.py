@@ -5,7 +5,7 @@ right by one, so it never reads the end token, but must predict it. The search t
 not recorded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -16,10 +16,10 @@ from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.search.hypotheses import penalise
 from pellucid.seeing.records import attentions
-from pellucid.seeing.trace import Trace
+from pellucid.seeing.trace import Edit, Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import is_watched
-from pellucid.text.vocabulary import Vocabulary
+from pellucid.text.vocabulary import Vocabulary, check_ids
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis, Translation
 
@@ -100,8 +100,16 @@ class Reading(Viewed):
         )
 
 
-def read(translator: TextTranslator, text: str, to: str | None = None, target: str | None = None) -> Reading:
-    """Translate `text`, or take `target` as its translation, and record one pass over both."""
+def read(
+    translator: TextTranslator,
+    text: str,
+    to: str | None = None,
+    target: str | Sequence[int] | None = None,
+    found: Translation | None = None,
+    edits: Mapping[str, Edit] | None = None,
+) -> Reading:
+    """Translate `text`, or take `target` (text or ids) as its translation; record one pass over both, with
+    `edits`. found: a translation that was found before, if no target is given; then there is no search."""
     if is_watched():
         raise UsageError(
             "explain runs its own passes, but an open trace (or another watch) in this thread records only "
@@ -110,19 +118,21 @@ def read(translator: TextTranslator, text: str, to: str | None = None, target: s
     model, vocabulary = translator.model, translator.vocabulary
     source = source_of(text, to, vocabulary)
     if target is None:
-        translation = translator.translate(text, to=to)
-        target_ids = translation.hypotheses[0].token_ids
-    else:
+        found = found or translator.translate(text, to=to)
+        target_ids = found.hypotheses[0].token_ids
+    elif isinstance(target, str):
         target_ids = list(target_of(target, source.to, vocabulary).ids)
-    seen = watch(model, in_batch(model, [(source.ids, target_ids)]), vocabulary=vocabulary)
+    else:
+        target_ids = check_ids(target, vocabulary.target)
+    seen = watch(model, in_batch(model, [(source.ids, target_ids)]), edits=edits, vocabulary=vocabulary)
     steps = steps_of(seen, vocabulary, target_ids)
-    if target is not None:
+    if found is None:
         tags = vocabulary.count_tags(target_ids)
         log_p = [*[0.0] * tags, *(-step.loss for step in steps[tags:])]
         score = penalise(sum(log_p), len(log_p), translator.config.translation.length_penalty)
         tokens, said = vocabulary.target_tokens(target_ids), vocabulary.decode_target(target_ids, source.to)
-        translation = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
-    return Reading(translation, source.to, target is not None, steps, seen, vocabulary, list(source.ids))
+        found = Translation(text, [Hypothesis(said, tokens, target_ids, score, log_p, finished=True)])
+    return Reading(found, source.to, target is not None, steps, seen, vocabulary, list(source.ids))
 
 
 def steps_of(seen: Trace, vocabulary: Vocabulary, target_ids: Sequence[int]) -> list[Step]:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-import starlette.routing
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,12 +12,14 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route as Path
 
 from pellucid.errors import PellucidError
-from pellucid.serve import deepl, libretranslate, ours, plugins
+from pellucid.serve import deepl, explaining, libretranslate, ours, plugins
 from pellucid.serve.admission import Refusal
 from pellucid.serve.keys import Keys
 from pellucid.serve.metrics import Metrics
+from pellucid.serve.pages import pages
 from pellucid.serve.routes import Asked, Json, Route, as_error, read, unless_gone
 from pellucid.serve.service import Service
 from pellucid.serve.spec import describe, page
@@ -70,6 +71,7 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
 
     table = [
         *ours.ROUTES,
+        *explaining.ROUTES,
         *libretranslate.make_routes(service.limits, keys.are_needed),
         *deepl.ROUTES,
         *plugins.ROUTES,
@@ -90,10 +92,8 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
         body = (nearest or [as_error])[0](error.status_code, error.detail)
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
 
-    routes = [
-        starlette.routing.Route(each.path, _endpoint(service, keys, each, metrics), methods=[each.verb])
-        for each in table
-    ]
+    routes = pages(service)
+    routes += [Path(row.path, _endpoint(service, keys, row, metrics), methods=[row.verb]) for row in table]
     return Starlette(routes=routes, middleware=[FOREIGN_PAGES], exception_handlers={HTTPException: unknown})
 
 

@@ -4,9 +4,9 @@ import asyncio
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -58,6 +58,18 @@ class Model:
         self._tokens += sum(len(one.source) for one in call.requests)
         self._characters += job.characters
         return call
+
+    @asynccontextmanager
+    async def accepted(self, job: "Job", deadline: float) -> AsyncIterator[None]:
+        """Count the work of a job until the block ends, at its deadline at the latest. Raise a Refusal if it
+        cannot be done before."""
+        key, left = hash((job.client, job.target, *job.texts)), deadline - time.monotonic()
+        try:
+            with self.queue.entered(job.client, self.cost(job), left, key):
+                async with asyncio.timeout(left):
+                    yield
+        except TimeoutError:
+            raise Refusal(503, LATE, self.queue.ahead(job.client, 0) / self.batcher.speed) from None
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -191,15 +203,8 @@ class Service:
         self, model: Model, job: Job, deadline: float, grew: Callable[[list[int]], None] | None
     ) -> list[Translation]:
         """Translate texts with one model."""
-        key, left = hash((job.client, job.target, *job.texts)), deadline - time.monotonic()
-        try:
-            with model.queue.entered(job.client, model.cost(job), left, key):
-                async with asyncio.timeout(left):
-                    call, found = await self.aside(model.prepare, job), list[list[Found]]()
-                    if call.requests:
-                        found = await asyncio.wrap_future(
-                            model.batcher.submit(call.requests, job.client, grew)
-                        )
-                    return await self.aside(translations_of, call, found, model.translator.vocabulary)
-        except TimeoutError:
-            raise Refusal(503, LATE, model.queue.ahead(job.client, 0) / model.batcher.speed) from None
+        async with model.accepted(job, deadline):
+            call, found = await self.aside(model.prepare, job), list[list[Found]]()
+            if call.requests:
+                found = await asyncio.wrap_future(model.batcher.submit(call.requests, job.client, grew))
+            return await self.aside(translations_of, call, found, model.translator.vocabulary)

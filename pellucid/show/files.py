@@ -16,6 +16,7 @@ source_ids, target_ids, and alignment (its pairs: source word, target word).
 
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -33,8 +34,15 @@ SCHEMA, VERSION = "pellucid.explanation", 3
 
 def as_json(reading: Reading) -> bytes:
     """Return an explanation as JSON. The schema is in this module's docstring."""
+    table = as_table(reading, reading.trace)
+    table["vocabulary"] = reading.vocabulary.target_tokens(range(reading.vocabulary.target_size))
+    return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
+
+
+def as_table(reading: Reading, names: Iterable[str]) -> dict[str, Any]:
+    """Return what the JSON of an explanation says, with these tensors and without the vocabulary."""
     translation, aligned = reading.translation, align(reading)
-    table = {
+    return {
         "schema": SCHEMA,
         "version": VERSION,
         "pellucid": __version__,
@@ -47,10 +55,8 @@ def as_json(reading: Reading) -> bytes:
         **_tokens(reading),
         "steps": [asdict(step) for step in reading.steps],
         "alignment": {"pharaoh": str(aligned), **asdict(aligned)},
-        "vocabulary": reading.vocabulary.target_tokens(range(reading.vocabulary.target_size)),
-        "tensors": {name: _tensor(record) for name, record in reading.trace.items()},
+        "tensors": {name: _tensor(reading.trace[name]) for name in names},
     }
-    return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
 
 
 def as_npz(reading: Reading) -> bytes:

@@ -7,7 +7,8 @@ import { GrowingPast } from "./cache.js";
 /**
  * Return the hypotheses for a source, best first: [{ids, logProbabilities, score, finished}]. `ids` has no start token,
  * and an end token if finished. score: the sum of the log-probabilities / length ** length_penalty. rules: the model's
- * [translation] settings, `limit` (the largest number of tokens) and `forbidden` (ids that are never chosen).
+ * [translation] settings, `limit` (the largest number of tokens), `forbidden` (ids that are never chosen) and `prefix`
+ * (ids that each hypothesis begins with).
  */
 export const searchBeam = (transformer, sourceIds, rules) => {
   const { beam, length_penalty, limit, early_stopping } = rules;
@@ -43,8 +44,10 @@ export const searchBeam = (transformer, sourceIds, rules) => {
 
 /** Return log-probabilities of the next token: −∞ for a token that the rules exclude, 0 for one that they force. */
 const allowedNext = (logits, ids, rules, { start_id, end_id }) => {
-  const { no_repeat_ngram_size: size, repetition_penalty: penalty } = rules;
-  if (rules.forced_end && ids.length + 1 === rules.limit) return logits.map((_, id) => (id === end_id ? 0 : -Infinity));
+  const { no_repeat_ngram_size: size, repetition_penalty: penalty, prefix } = rules;
+  const only = (forced) => logits.map((_, id) => (id === forced ? 0 : -Infinity));
+  if (ids.length < prefix.length) return only(prefix[ids.length]);
+  if (rules.forced_end && ids.length + 1 === rules.limit) return only(end_id);
   const before = [start_id, ...ids];
   const scores = rules.beam === 1 ? logits.slice() : logSoftmax(logits);
   for (const id of new Set(before)) scores[id] *= scores[id] < 0 ? penalty : 1 / penalty;

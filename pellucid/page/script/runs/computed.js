@@ -1,19 +1,45 @@
 // Compute a run in the page: for another sentence, or with switches.
 
-import { makeTensor } from "../base/numbers.js";
+import { bestPlaces, makeTensor } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { Transformer } from "../model/model.js";
 import { logSumExp, searchBeam } from "../model/search.js";
-import { checkTokens, textOfTarget, tokenise } from "../words/vocabulary.js";
+import { checkTokens, inKnownCase, textOfTarget, tokenise } from "../words/vocabulary.js";
 import { finishRun, mostProbable } from "./runs.js";
-import { UNSWITCHED, cannotSwitch, isSwitched, seeSwitched } from "./switches.js";
+import { UNSWITCHED, seeSwitched } from "./switches.js";
 
-/** Translate source ids. Return the hypotheses, best first. */
-const translateIds = (ids, { config, vocabulary, translation, parameters }) => {
+/** The maker of a model whose weights are in the page; served.js has the maker of a model that a server has. */
+export const computing = {
+  /** Make the run of a sentence that the reader has typed, and of its translation or of a given target. Words in another
+   *  case are read as the known words. */
+  explain: async (text, to, target, model) => {
+    const read = (typed, side) => typed && inKnownCase(typed, to, model, side);
+    return explainText(read(text, "source"), to, read(target, "target"), model);
+  },
+
+  /** Make the run of the same sentence with switches. */
+  again: async ({ model }, sentence, switches) => computedRun(model, sentence, switches),
+
+  /** Translate a run's sentence again with the run's switches; return the text. */
+  anew: async ({ model, sentence, switches }) =>
+    textOfTarget(translateIds(sentence.source, model, [], seeSwitched(model, switches))[0].ids, sentence.to, model),
+
+  /** Translate a run's sentence again with another token at a position, the `rank`-th most probable one; return the text. */
+  instead: async ({ model, sentence, get }, position, rank) => {
+    const { shape, data } = await get("decoder.probabilities");
+    const size = shape.at(-1);
+    const id = bestPlaces(data.subarray(position * size, (position + 1) * size), rank + 1)[rank];
+    const prefix = [...sentence.expected.slice(0, position), id];
+    return textOfTarget(translateIds(sentence.source, model, prefix)[0].ids, sentence.to, model);
+  },
+};
+
+/** Translate source ids. Return the hypotheses, best first. prefix: ids that they begin with. */
+const translateIds = (ids, { config, vocabulary, translation, parameters }, prefix = [], see = undefined) => {
   const limit = Math.min(2 * ids.length + 20, translation.max_length);
   const tags = vocabulary.targets.map((language) => vocabulary.target.pieces.indexOf(`>>${language}<<`));
   const forbidden = [config.pad_id, config.start_id, config.unknown_id, ...tags, ...translation.suppressed];
-  return searchBeam(new Transformer(config, parameters), ids, { ...translation, limit, forbidden });
+  return searchBeam(new Transformer(config, parameters, see), ids, { ...translation, limit, forbidden, prefix });
 };
 
 /** Compute a run for a sentence that the reader has typed. It is translated, unless a target is given. */
@@ -26,15 +52,6 @@ export const explainText = async (text, to, target = null, model = page.runs[0].
   const translation = textOfTarget(expected, source.to, model);
   const sentence = { text, to: source.to, translation, forced: given !== null, source: source.ids, expected };
   return computedRun(model, sentence);
-};
-
-/** Compute a run with switches for the same sentence and target. */
-export const switchedRun = async (run, switches) => {
-  const reason = cannotSwitch(run, switches);
-  if (reason) throw new Error(reason);
-  if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
-  const switched = await computedRun(run.model, run.sentence, switches);
-  return Object.assign(switched, { name: run.name, unswitched: run });
 };
 
 /** Compute a run by one teacher-forced pass. sentence: {text, to, translation, forced, source: ids, expected: ids}. */

@@ -5,6 +5,7 @@ import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { madeOnce } from "../base/text.js";
 import { openVocabulary } from "../words/vocabulary.js";
+import { computing } from "./computed.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
@@ -24,18 +25,25 @@ const openModel = async (model) => {
     const numbers = numbersIn(await openBlock(place.block), place, sizeOfShape(place.shape));
     parameters.set(name, makeTensor(place.shape.length === 2 ? "OI" : "O", place.shape, numbers));
   }
-  return { ...model, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
+  const maker = model.computes ? computing : null;
+  return { ...model, maker, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
 };
 
-/** Return an explanation of the header as a run. */
+/** Return an explanation of the file as a run. */
 const recordedRun = (recorded) => {
   const model = page.models[recorded.model];
+  return openRun(recorded, model, readerOf(recorded.tensors, model));
+};
+
+/** Return an explanation of a header as a run. reader: gives the tensors. */
+export const openRun = (recorded, model, reader) => {
   const { source_ids, target_ids, tensors, steps, ...run } = recorded;
   const targetIds = [model.config.start_id, ...target_ids.slice(0, -1)];
   const { text, to, translation, forced } = run;
   return finishRun({
     ...run,
-    ...readerOf(tensors, model),
+    ...reader,
+    shapes: tensors,
     model,
     sourceIds: source_ids,
     targetIds,
@@ -76,7 +84,7 @@ const readerOf = (tensors, model) => {
     const tensor = makeTensor(axes, shape, numbersIn(await openBlock(place.block), place, sizeOfShape(shape)));
     return kept ? { ...tensor, kept } : tensor;
   };
-  return { shapes: tensors, get, origin: () => "recorded" };
+  return { get, origin: () => "recorded" };
 };
 
 /** Return the content of a block of the page as an ArrayBuffer; each block is unpacked once. */
@@ -85,13 +93,14 @@ const openBlock = (name) =>
 
 const openedBlocks = new Map();
 
-const unpack = (text) => {
+/** Unpack the text of a block. */
+export const unpack = (text) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 
 /** Return the numbers at a place in a block as float32; 16-bit floats are converted, which is exact. */
-const numbersIn = (buffer, { offset, type = "float32" }, count) => {
+export const numbersIn = (buffer, { offset, type = "float32" }, count) => {
   if (type === "float32") return new Float32Array(buffer, offset, count);
   return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
 };

@@ -5,8 +5,8 @@ import { bestPlaces } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
 
-/** A pass through the model. `target`: the decoder's input tokens; `computes`: whether the page has the model and can
- *  compute other runs. A tensor whose numbers are not in the page is {unknown: true} and filled with NaN.
+/** A pass through the model. `target`: the decoder's input tokens; `computes`: whether the page has the weights and can
+ *  compute other runs; `model.maker` makes other runs, here or on a server (null: nothing does). A tensor whose numbers are not in the page is {unknown: true} and filled with NaN.
  *  @typedef {{ text: string, translation: string, forced: boolean, source: string[], target: string[],
  *    expected: string[], steps: object[], names: string[], model: object, config: object, switches: object,
  *    computes: boolean, get: (name: string) => Promise<Tensor>, origin: (name: string) => string,

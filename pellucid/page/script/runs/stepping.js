@@ -4,7 +4,7 @@ import { apart, makeTensor, numbersOf, panelOf, panelsOf } from "../base/numbers
 import { madeOnceOf } from "../base/text.js";
 import { GrowingPast } from "../model/cache.js";
 import { Transformer } from "../model/model.js";
-import { computedRun, realTokens, recording } from "./computed.js";
+import { realTokens, recording } from "./computed.js";
 import { finishRun } from "./runs.js";
 import { seeSwitched } from "./switches.js";
 
@@ -58,11 +58,12 @@ const largestDifferenceOf = (part, whole, step) => {
 export const runOfStep = (run, t, cached) =>
   run.switches.causal ? runUntil(run, t) : madeOnceOf(run, `step ${t} ${cached}`, () => decodedUntil(run, t, cached));
 
-const decodedUntil = (run, t, cached) => {
+const decodedUntil = async (run, t, cached) => {
   const { model, name, unswitched, switches, sentence } = run;
+  const { again } = model.maker;
   const made = cached
-    ? runUntil(computedRun(model, sentence, { ...switches, causal: true }), t)
-    : computedRun(model, { ...sentence, expected: sentence.expected.slice(0, t) }, switches);
+    ? runUntil(await again(run, sentence, { ...switches, causal: true }), t)
+    : await again(run, { ...sentence, expected: sentence.expected.slice(0, t) }, switches);
   return { ...made, name, switches, unswitched: unswitched && runUntil(unswitched, t) };
 };
 

@@ -1,6 +1,6 @@
 // Switches edit a pass, as pellucid/seeing/edits.py does: the model passes each tensor to `see`, and continues with the
 // one that `see` returns. A button of panel.js sets `state.switches`; `runSwitched` (view.js) makes a run for each set of
-// switches, by `switchedRun` (computed.js): one pass over the same source and target, without a new search.
+// switches, by `switchedRun`: one pass over the same source and target, without a new search.
 
 import { Matrix } from "../base/matrix.js";
 import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";
@@ -61,10 +61,43 @@ export const cannotSwitch = (run, switches) => {
     if (!switches[name] && !having.some((part) => isMeant(switches, part)))
       return `${where} has no ${what}: ${having[0]} has one.`;
   if (run.computes || !isSwitched(switches)) return "";
+  if (run.model.maker)
+    return switches.padding === "none" ? "" : "The server explains a sentence alone, without padding: choose none.";
   return (
     "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
     "compute. In Python, trace(model, edits=…) does this."
   );
+};
+
+/** Make the run of the same sentence and target with switches. */
+export const switchedRun = async (run, switches) => {
+  const reason = cannotSwitch(run, switches);
+  if (reason) throw new Error(reason);
+  if (!isSwitched(switches) && !isSwitched(run.switches)) return run;
+  const switched = await run.model.maker.again(run, run.sentence, switches);
+  return { ...switched, name: run.name, unswitched: run };
+};
+
+/** Return the edits of `/v1/explain` for these switches: {edit, part, heads}, as in pellucid/seeing/edits.py. */
+export const editsOf = (run, switches) => {
+  const { causal, scale, residual, silent, head } = switches;
+  const isHere = (part) => isMeant(switches, part);
+  const attentions = attentionsOf(run);
+  const residuals = blocksOf(run).filter(isResidual);
+  const edit = (name) => (part) => ({ edit: name, part });
+  const lift = (part) => ({ edit: "lift_mask", part, heads: head === null ? null : [head] });
+  return [
+    causal ? [] : attentions.filter((part) => isDecoderSelf(part) && isHere(part)).map(lift),
+    scale ? [] : attentions.filter(isHere).map(edit("without_scale")),
+    residual
+      ? []
+      : residuals
+          .filter((part) => isHere(part) || isHere(sublayerAddedBy(run.model, part)))
+          .map(edit("without_residual")),
+    Object.entries(silent)
+      .filter(([, heads]) => heads.length)
+      .map(([part, heads]) => ({ edit: "silence", part, heads })),
+  ].flat();
 };
 
 export const countSwitched = ({ causal, padding, scale, residual, silent }) =>

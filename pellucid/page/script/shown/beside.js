@@ -31,7 +31,7 @@ export const choiceOfRuns = () => {
     label: element("span", { title: runName(at) }, runName(at)), // which may be cut short
     key: `run-${at}`,
     chosen: state.run === at,
-    choose: () => setState({ run: at, ...(run.computes ? {} : NO_SENTENCE) }),
+    choose: () => setState({ run: at, ...(run.model.maker ? {} : NO_SENTENCE) }),
   }));
   const sideBySide = () => compare(isBeside ? "" : "other", NO_SENTENCE);
   return [

@@ -1,8 +1,9 @@
 // Say in words and numbers what a switch changed. Each sentence is computed from the runs before and after.
 
-import { button, chip, element, found, say } from "../base/elements.js";
+import { button, chip, element, fill, found, say, words } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
 import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/parts.js";
+import { isMeant } from "../runs/switches.js";
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
 
@@ -29,8 +30,11 @@ export const effectOf = async (run, before, reason) => {
   first.append(" ", ...hereSentence(run, before));
   say([first, ...more].map((part) => part.textContent).join(" "));
   const leaking = !causal && found("leak-seen").content.cloneNode(true);
+  const anew = element("p.effect-anew", { hidden: true });
+  fill(anew, anewSentence(run)); // it comes later: it is a search
   return [
     element("div.effect-head", first, !causal && seeLeak(leak), compareButton(), reset),
+    anew,
     element("details", element("summary", "Details"), more, leaking),
   ];
 };
@@ -71,7 +75,8 @@ const seeLeak = (leak) => {
 
 /** Describe how much sharper the weights are if the scores are not divided: name the weight that changes most. */
 const scaleSentence = async (run, before, where) => {
-  const part = where ?? (isAttention(state.block) ? state.block : attentionsOf(run).find(isDecoderSelf));
+  const isChosen = (each) => (where ? isMeant(run.switches, each) : isDecoderSelf(each));
+  const part = !where && isAttention(state.block) ? state.block : attentionsOf(run).find(isChosen);
   const [was, now] = await Promise.all([before, run].map(async (each) => panelsOf(await each.get(`${part}.weights`))));
   const change = (head) => (row, column) => now[head].at(row, column) - was[head].at(row, column);
   const changes = was.map((panel, head) => ({ ...panel, at: change(head) })); // without new columns (padding)
@@ -109,6 +114,16 @@ const paddingSentence = async (run, padding) => {
     `Two pad tokens stand after the source and nothing masks them: position ${most.row + 1} in head ${most.head} of ` +
     `${fullTitleOf(most.part)} now gives them ${fourDecimals(most.value)} of its attention.`
   );
+};
+
+/** Say what the model makes of the sentence if it searches with these switches. Without the mask nothing differs, because
+ *  a search has no later words; padding is not searched with. */
+const anewSentence = async (run) => {
+  const { scale, residual, silent } = run.switches;
+  if (scale && residual && !Object.values(silent).flat().length) return null;
+  const text = await run.model.maker.anew(run).catch(() => null); // numbers may have become NaN
+  if (text === null) return null;
+  return ["Translated again so: ", words(text, { class: "anew" }), text === run.translation && " (the same)"];
 };
 
 const silentSentence = (part, heads) =>

@@ -1,9 +1,8 @@
-// Start the page: read the content of the file, then show the view that the address names, and each later view.
+// Start the page: open its content, then show the view that the address names, and each later view.
 
 import { fill, found, words } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
-import { openPage } from "../runs/recorded.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch, countSwitched, isSwitched } from "../runs/switches.js";
 import { startOwnForm } from "../own/own.js";
@@ -62,7 +61,7 @@ const runsOfView = async () => {
   const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
   const reason = isSwitched(state.switches) ? cannotSwitch(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
-  const [run, before] = [runInTime(whole), whole === base ? null : runInTime(base)];
+  const [run, before] = await Promise.all([runInTime(whole), whole === base ? null : runInTime(base)]);
   const [beside, shares] = [await besideOf(before), await alignmentOf(run)];
   return { base, whole, run, before, reason, beside, shares, heads: run.config.heads };
 };
@@ -93,13 +92,13 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
-  found("difference").hidden = base !== page.runs[0]; // only the recorded run has these
-  found("looked").hidden = run !== page.runs[0];
+  found("looked").hidden = run !== page.runs[0] || !found("looked").querySelector("tbody tr"); // of the first run, if any
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   holdBehind(block !== "" && open !== "own");
   await fillFor("sentence", [whole, run, before], () => headlineOf(whole, run, before));
   if (!isWanted()) return;
   lightHeadline(run, shares, position);
+  fillFor("difference", [base], () => fromTheSearch(base));
   fillFor("given", [base, state.text], () => givenInWords(base, state.text));
   drawFor("typing", [whole.model], () => fitTyping(whole.model));
   if (!state.fault) drawFor("typed", [state.text, state.to, state.target, state.run], () => writeTyped(state));
@@ -108,16 +107,23 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
   const switchFacts = [whole, switches, mode, cached, block, head];
   drawFor("switches", switchFacts, () => drawSwitches(whole));
-  drawFor("steps", [run, before, position], () =>
-    fill(found("steps").querySelector(".wide-table"), stepsTable(run, before)),
-  );
+  drawFor("steps", [run, before, position], () => drawSteps(stepsTable(run, before)));
   fillFor("both-ways", [whole, mode, position, cached], () => waysSideBySide(whole));
-  fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside));
+  fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
   drawFor("scrolled", [block, tensor, open === "tour" && stop], showOpenMatrix);
   await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
+};
+
+const fromTheSearch = ({ difference }) =>
+  difference ? [difference, " The numbers are those of the pass, in float32."] : null;
+
+const drawSteps = async (table) => {
+  const place = found("steps").querySelector(".wide-table");
+  await fill(place, table);
+  roam(place);
 };
 
 const drawModel = async (run) => {
@@ -174,8 +180,13 @@ const measureEdges = () => {
 };
 const edgesChanged = new ResizeObserver(measureEdges);
 
-const startPage = async () => {
-  await openPage();
+/** Start the page. open: fills `page`, from the file or from a server. */
+export const startPage = async (open) => {
+  whenSet(showView);
+  await open().catch((error) => {
+    tellFault(error.message);
+    throw error;
+  });
   document.body.classList.add("alive");
   for (const token of found("looked").querySelectorAll("bdi")) token.replaceWith(words(token.textContent));
   startTyping();
@@ -189,7 +200,3 @@ const startPage = async () => {
   addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());
   await showAddress();
 };
-
-whenSet(showView);
-
-startPage();

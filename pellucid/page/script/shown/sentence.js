@@ -1,10 +1,11 @@
 // Make the headline (a sentence and its translation, with a button for each word), a remark on a translation that the
 // reader gave, and the table of steps below the drawing.
 
-import { button, chip, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
+import { button, chip, drawn, element, found, rowHead, say, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
 import { meaningOf, tokenName } from "../base/tokens.js";
+import { placesOf } from "../words/places.js";
 import { setState, state } from "../view/state.js";
 import { ownTranslation, partingOf } from "../view/typing.js";
 import { glancing } from "./lighting.js";
@@ -26,16 +27,14 @@ export const headlineOf = (run, { steps }, before) => {
   ];
 };
 
-/** Return a sentence as nodes: each token that is found in it, in order, becomes an element; the rest stays text. */
+/** Return a sentence as nodes: each token that is found in it becomes an element; the rest stays text. */
 const liveWords = (text, tokens, live) => {
-  const nodes = [];
   let at = 0;
-  tokens.forEach((token, place) => {
-    const word = visibleText(token).replace(/^▁/, "");
-    const start = word && !meaningOf(token) ? text.indexOf(word, at) : -1;
-    if (start < 0) return;
-    nodes.push(text.slice(at, start), live(word, place));
-    at = start + word.length;
+  const nodes = placesOf(text, tokens).map((found, place) => {
+    if (!found) return null;
+    const between = text.slice(at, found.start);
+    at = found.end;
+    return [between, live(text.slice(found.start, found.end), place)];
   });
   return [...nodes, text.slice(at)];
 };
@@ -93,17 +92,23 @@ export const stepsTable = (run, before) => {
   return tableOf("steps", {
     caption: `The losses add up to ${fourDecimals(total)}.`,
     heading: ["step", "input", "expected", "probability", ...was, "loss", "most probable"],
-    rows: run.steps.map((step, at) => stepRow(step, at, before)),
+    rows: run.steps.map((_, at) => stepRow(run, at, before)),
   });
 };
 
-const stepRow = ({ input, expected, predicted, probability, loss, alternatives }, at, before) => {
+const stepRow = (run, at, before) => {
+  const { input, expected, predicted, probability, loss, alternatives } = run.steps[at];
   const cell = (label, ...children) => element("td", { "data-label": label }, children);
   const number = (label, ...children) => element("td.number", { "data-label": label }, children);
-  const choice = ([token, share]) => [
-    element("span.choice", words(token), " ", element("span.share", fourDecimals(share))),
-    " ",
-  ];
+  const choice = ([token, share], rank) => {
+    const shown = [words(token), " ", element("span.share", fourDecimals(share))];
+    return [
+      token === expected || meaningOf(token) || !run.model.maker
+        ? element("span.choice", shown)
+        : insteadButton(run, at, rank, shown),
+      " ",
+    ];
+  };
   return element("tr", { class: at === state.position && "lit" }, [
     rowHead(at + 1),
     cell("input", words(input)),
@@ -116,4 +121,19 @@ const stepRow = ({ input, expected, predicted, probability, loss, alternatives }
     number("loss", fourDecimals(loss)),
     cell("most probable", element("div", alternatives.map(choice))),
   ]);
+};
+
+/** Make a button that puts another word at a position; the model goes on from there. */
+const insteadButton = (run, position, rank, label) => {
+  const { text, to } = run.sentence;
+  const choose = async () => {
+    const target = await run.model.maker.instead(run, position, rank);
+    say(`${text} becomes ${target}`);
+    await setState({ mode: "step", position, text, to, target, row: null, column: null });
+  };
+  return button(label, () => choose().catch((error) => setState({ fault: error.message })), {
+    class: "choice",
+    "data-key": `instead-${position}-${rank}`,
+    title: "say this here, and let the model go on",
+  });
 };

@@ -5,8 +5,8 @@ import { button, element, found, redraw, say, words } from "../base/elements.js"
 import { page } from "../base/page.js";
 import { capitalised, madeOnce, visibleText } from "../base/text.js";
 import { languageName } from "../base/tokens.js";
-import { inKnownCase, tokenise, withWord, wordsOfSide } from "../words/vocabulary.js";
-import { explainText } from "../runs/computed.js";
+import { tokenise, withWord, wordsOfSide } from "../words/vocabulary.js";
+import { computing } from "../runs/computed.js";
 import { FIRST_TIME, setState, state } from "./state.js";
 import { playOrPause, playing } from "./time.js";
 import { current } from "./view.js";
@@ -46,7 +46,7 @@ const whileTyping = ({ target: field }) => {
 
 /** Fit the form to a model: show its languages, the examples that it can read, and its words. */
 export const fitTyping = (model) => {
-  found("typing").hidden = found("why").hidden = !model.computes;
+  found("typing").hidden = found("why").hidden = !model.maker;
   fillChooser(found("typing").elements.to, model.vocabulary, page.runs[state.run].to);
   for (const example of found("examples").querySelectorAll(".example")) example.hidden = !canRead(model, example);
   const { kind, source, words_of } = model.vocabulary;
@@ -154,14 +154,13 @@ const ownRuns = new Map();
 
 /** Return a run with the model's own translation of a run's sentence; null if it cannot be computed. */
 export const ownTranslation = (run) =>
-  run.computes ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
+  run.model.maker ? ownRun(run.text, run.to, null, run.model).catch(() => null) : null;
 
-/** Compute the run of a model for the reader's sentence, once. Words in another case are read as the known words. */
+/** Make the run of a model for the reader's sentence, once. A recording makes none, and computing says why. */
 export const ownRun = (text, to, target, model) => {
   const key = JSON.stringify([page.models.indexOf(model), text, to, target]);
   return madeOnce(ownRuns, key, () => {
-    const read = (typing, side) => typing && inKnownCase(typing, to, model, side);
-    const made = (async () => explainText(read(text, "source"), to, read(target, "target"), model))();
+    const made = (model.maker ?? computing).explain(text, to, target, model);
     made.catch(() => ownRuns.delete(key));
     return made;
   });

@@ -1,0 +1,22 @@
+"""The pages at / and /look, and the files that they load. What they may load stands in them."""
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from pellucid.page.document import look_page, translate_page
+from pellucid.serve.service import Service
+
+
+def pages(service: Service) -> list[BaseRoute]:
+    """Return the routes of the pages: they need no key, but what their scripts ask does."""
+
+    async def translate(request: Request) -> HTMLResponse:
+        return HTMLResponse(translate_page(service.languages.pairs))
+
+    async def look(request: Request) -> HTMLResponse:
+        return HTMLResponse(look_page())
+
+    files = Mount("/page", StaticFiles(packages=[("pellucid", "page")]))
+    return [Route("/", translate), Route("/look", look), files]

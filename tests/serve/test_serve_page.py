@@ -1,0 +1,227 @@
+"""The server's page in a browser: translate as one types, replace a word, look inside a model of any size."""
+
+import base64
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny
+from browser import chromium
+from opened_page import CONTRAST, PHONE, SMALL_TARGETS
+from served import Server, serving
+
+import pellucid
+from pellucid import edits
+from pellucid.config.schema import PRESETS, Config, VocabularyConfig
+from pellucid.explanation import Explanation
+from pellucid.folder.checkpoint import save_model
+
+pytestmark = pytest.mark.browser
+
+WIDE = {"width": 1440, "height": 900}
+SCREENS = pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
+READY = """document.querySelector("#translation")?.ariaBusy === "false" && document.querySelector(".word")"""
+SHOWN = "document.body.dataset.shown === location.hash"
+SYLLABLES = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in "aeiou"]
+CROSS = "decoder.layers.1.cross_attention"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(
+        tmp_path_factory.mktemp("server"), "demo", "--limit", "client_requests_per_minute=6000"
+    ) as server:
+        yield server
+
+
+class Page:
+    """A page of the server; its methods wait."""
+
+    def __init__(self, page: Any, url: str) -> None:
+        self.page, self.url, self.wrong, self.asked = page, url, list[str](), list[str]()
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+        # A status that is an error is told there too, and it may be one that the page expects.
+        page.on("console", lambda it: "Failed to load" in it.text or self.wrong.append(it.text))
+
+    def until(self, what: str) -> None:
+        for _ in range(600):
+            if self.page.evaluate(f"Boolean({what})"):
+                return
+            self.page.wait_for_timeout(25)
+        raise AssertionError(f"never true: {what}; {self.wrong}")
+
+    def look(self, **asked: str) -> None:
+        query = "&".join(f"{name}={value}" for name, value in asked.items())
+        self.page.goto(f"{self.url}/look?{query}")
+        self.until(SHOWN)
+
+    def type(self, text: str, to: str = "es") -> None:
+        self.page.goto(self.url)
+        self.page.locator("#target").select_option(to)
+        self.page.locator("#text").focus()
+        self.page.keyboard.type(text)
+        self.until(READY)
+
+    def tab_to(self, what: str) -> None:
+        focused = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+        for _ in range(100):
+            if str(self.page.evaluate(focused)).startswith(what):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"Tab never came to {what!r}")
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).first.text_content())
+
+
+Open = Callable[..., Page]
+
+
+@contextmanager
+def opened(browser: Any, url: str, **settings: Any) -> Iterator[Page]:
+    context = browser.new_context(reduced_motion="reduce", **settings)
+    context.set_default_timeout(15_000)
+    page = Page(context.new_page(), url)
+    yield page
+    context.close()
+    assert page.wrong == []
+    assert all(each.startswith((url, "data:")) for each in page.asked), page.asked
+
+
+def as_screen(screen: dict[str, Any]) -> dict[str, Any]:
+    size = {name: screen[name] for name in ("width", "height")}
+    return {"viewport": size} | {name: screen[name] for name in screen.keys() - size.keys()}
+
+
+@SCREENS
+def test_one_types_replaces_a_word_and_looks_inside_by_keyboard(
+    browser: Any, server: Server, screen: dict[str, Any]
+) -> None:
+    with opened(browser, server.url, **as_screen(screen)) as it:
+        it.type("I like cats.\n  The boat is near the bank.")
+        assert it.text("#translation") == "Me gustan los gatos.\n  El barco está cerca de la orilla."
+        assert it.text("#source option:checked") == "Detected: English"
+        it.tab_to("Me")
+        it.page.keyboard.press("ArrowRight")
+        it.page.keyboard.press("Enter")
+        it.until("!document.querySelector('#others').hidden")
+        assert it.text("#others p") == "In place of gustan:"
+        it.page.keyboard.press("Escape")
+        it.tab_to("gustan")  # where the focus is again
+        it.page.keyboard.press("Enter")
+        it.until("document.querySelector('#others').contains(document.activeElement)")
+        other = str(it.page.evaluate("document.activeElement.querySelector('bdi').textContent"))
+        it.page.keyboard.press("Enter")
+        said = it.text("#translation bdi")
+        assert said.startswith(f"Me {other}") and it.text("#translation").endswith(" de la orilla.")
+        assert it.page.evaluate(SMALL_TARGETS) == [] and min(it.page.evaluate(CONTRAST))[0] >= 4.5
+        assert it.page.evaluate("document.documentElement.scrollWidth") == screen["width"]
+        it.tab_to("Look inside: I like cats.")
+        it.page.keyboard.press("Enter")
+        it.page.wait_for_url("**/look?**")
+        it.until(SHOWN)
+        assert it.text("h1 .said-sentence") == said
+        assert it.text("#given").startswith("This translation was given, not found by the model.")
+        assert it.page.evaluate(SMALL_TARGETS) == []
+        assert it.page.evaluate("document.documentElement.scrollWidth") == screen["width"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A model of six layers and six, of width 512, with random weights, and without names of languages."""
+    words = ["".join(parts) for parts in itertools.product(SYLLABLES, repeat=2)]
+    config = Config(vocabulary=VocabularyConfig(kind="word", size=len(words) + 4))
+    made = tiny.untrained([" ".join(words)], [" ".join(words)], config, **PRESETS["base"])
+    folder = tmp_path_factory.mktemp("large")
+    save_model(folder / "model", made.model, made.vocabulary, made.config, {})
+    with serving(folder, f"{folder / 'model'}:en-de") as server:
+        yield server
+
+
+@pytest.mark.slow
+@SCREENS
+def test_a_head_of_a_large_model_is_silenced_by_keyboard(
+    browser: Any, large: Server, screen: dict[str, Any]
+) -> None:
+    part = "decoder.layers.5.cross_attention"
+    with opened(browser, large.url, **as_screen(screen)) as it:
+        it.type("baba bebe bibi bobo", to="de")
+        it.tab_to("Look inside")
+        it.page.keyboard.press("Enter")
+        it.page.wait_for_url("**/look?**")
+        it.until(SHOWN)
+        before = it.text("h1 .said-sentence")
+        it.tab_to("Switches")
+        it.page.keyboard.press("Enter")
+        it.tab_to("0 on")
+        it.page.keyboard.press("Enter")
+        it.until(f"{SHOWN} && location.hash.includes('silent={part}:0')")
+        it.until("document.querySelector('.anew')")
+        assert it.text("#effect .effect-says").startswith("Head 0 of decoder, layer 5: cross-attention adds")
+        assert it.text(".anew") not in ("", before)
+        it.page.evaluate(f"location.hash = '#{part}.weights'")
+        it.until(SHOWN)
+        sums = it.page.locator(f"[data-plate='{part}.weights'] td.sum").all_inner_texts()
+        assert sums and set(sums) == {"1.0000"}
+
+
+def numbers(it: Page, hash: str) -> dict[str, tuple[list[int], np.ndarray]]:
+    """All tensors of the run that an address shows, as the page has them."""
+    it.page.evaluate("(hash) => { location.hash = hash }", hash)
+    it.until(SHOWN)
+    found = it.page.evaluate("""async () => {
+      const { current } = await import(`${location.origin}/page/script/view/view.js`);
+      const run = current.whole, numbers = {};
+      for (const name of run.names.filter((name) => !/logits$|probabilities$/.test(name))) {
+        const { shape, data } = await run.get(name);
+        let bytes = "";
+        for (const byte of new Uint8Array(data.slice().buffer)) bytes += String.fromCharCode(byte);
+        numbers[name] = [shape, btoa(bytes)];
+      }
+      return numbers;
+    }""")
+    return {
+        name: (shape, np.frombuffer(base64.b64decode(text), "<f4")) for name, (shape, text) in found.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def demo() -> Explanation:
+    return pellucid.load("demo", "cpu").explain("I like cats", to="es")
+
+
+SELF = "decoder.layers.*.self_attention"
+SWITCHED: list[tuple[str, edits.Edits]] = [
+    ("", {}),
+    (f"silent={CROSS}:0+2", edits.silence(CROSS, [0, 2])),
+    ("mask=off", edits.lift_mask(SELF)),
+    ("mask=off&where=decoder.layers.0.self_attention&only=1", edits.lift_mask(SELF.replace("*", "0"), 1)),
+    ("scale=off", edits.without_scale("*_attention")),
+    ("scale=off&where=encoder.layers.0", edits.without_scale("encoder.layers.0.self_attention")),
+    ("residual=off&where=decoder.layers.1.residual_2", edits.without_residual("decoder.layers.1.residual_2")),
+]
+
+
+@pytest.mark.parametrize(("address", "edit"), SWITCHED, ids=[each for each, _ in SWITCHED])
+def test_the_page_has_the_numbers_of_python(
+    browser: Any, server: Server, demo: Explanation, address: str, edit: edits.Edits
+) -> None:
+    with opened(browser, server.url) as it:
+        it.look(text="I like cats", source="en", target="es")
+        found = numbers(it, f"#?position=1&{address}")
+    seen = demo.again(edits=edit)
+    assert len(found) == len(seen) - 2
+    for name, (shape, ours) in found.items():
+        theirs = seen[name].tensor
+        assert tuple(shape) == tuple(theirs.shape), name
+        np.testing.assert_allclose(ours, theirs.numpy().ravel(), rtol=1e-4, atol=1e-5, err_msg=name)
