@@ -6,11 +6,11 @@ cut into pieces: what it declares, such as entities, is neither read nor opened.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pellucid.errors import UsageError
 from pellucid.serve.codes import by_codes, find, short
@@ -37,21 +37,22 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class File:
-    """A file and its texts. form, cut: how `make_plan` takes these apart. write: makes of a translation what
-    stands in the file. mark: the byte order mark."""
+    """A file and its texts. form, ignored: how `make_plan` takes a text apart. write: makes of what stood in
+    the file, and of the translation, what stands there then. mark: the byte order mark."""
 
     content: str
     slots: Sequence[Slot]
     form: str = "text"
-    cut: Mapping[str, Any] = field(default_factory=dict)
-    write: Callable[[str], str] = str
+    ignored: Sequence[str] = ()
+    write: Callable[[str, str], str] = lambda before, text: text
     mark: bytes = b""
 
     def fill(self, translations: Sequence[str]) -> bytes:
         """Return the file with the translations of its texts."""
         pieces, place = list[str](), 0
         for slot, text in zip(self.slots, translations, strict=True):
-            pieces += [self.content[place : slot.start], slot.before, self.write(text), slot.after]
+            said = self.write(self.content[slot.start : slot.end], text)
+            pieces += [self.content[place : slot.start], slot.before, said, slot.after]
             place = slot.end
         return self.mark + "".join([*pieces, self.content[place:]]).encode(MARKS[self.mark], "replace")
 
@@ -79,15 +80,27 @@ def _read_all(form: str, content: str, source: str | None, target: str) -> File:
 
 
 def _read_subtitles(content: str, source: str | None, target: str) -> File:
-    """Read what is said at a time as one text, in which a line break is only a place between words."""
+    """Read what is said at a time as one line."""
     slots, start = list[Slot](), len(content)
     for each in BETWEEN.finditer(content):
         if text := content[start : each.start()].strip():
             begin = content.index(text, start)
-            slots.append(Slot(text, begin, begin + len(text)))
+            slots.append(Slot(" ".join(text.split()), begin, begin + len(text)))
         if "-->" in each[0] or start < len(content):  # before the first time there is no text
             start = each.end()
-    return File(content, slots, cut={"lines": False})
+    return File(content, slots, write=_break)
+
+
+def _break(before: str, text: str) -> str:
+    """Return a text in as many lines as there were before, each about as long; a line ends at a space that is
+    not in a tag or before a mark."""
+    spaces = [each.start() for each in re.finditer(r" (?![^<>]*>|[!?:;»])", text)]
+    size, count = len(text), before.count("\n") + 1
+    ends = [
+        min(spaces, key=lambda place: abs(place * count - size * line)) for line in range(1, count) if spaces
+    ]
+    line_end = "\r\n" if "\r\n" in before else "\n"
+    return "".join(line_end if place in ends else letter for place, letter in enumerate(text))
 
 
 def _read_json(content: str, source: str | None, target: str) -> File:
@@ -98,7 +111,7 @@ def _read_json(content: str, source: str | None, target: str) -> File:
         except (ValueError, RecursionError):
             raise UsageError(f"line {number} of the file is not JSON.") from None
     slots = [Slot(json.loads(each[1]), *each.span(1)) for each in STRING.finditer(content)]
-    return File(content, slots, write=partial(json.dumps, ensure_ascii=False))
+    return File(content, slots, write=lambda _, text: json.dumps(text, ensure_ascii=False))
 
 
 class Element(NamedTuple):
@@ -165,7 +178,7 @@ def _read_xliff(content: str, source: str | None, target: str) -> File:
             end = content[origin.close : origin.end].replace("source", "target")
             if text and said in ("", text):
                 slots.append(_slot(content, origin, to, last, end.replace("/", ""), end))
-    return File(content, slots, "xml", {"ignored": NO_TEXT})
+    return File(content, slots, "xml", NO_TEXT)
 
 
 def _read_tmx(content: str, source: str | None, target: str) -> File:
@@ -179,7 +192,7 @@ def _read_tmx(content: str, source: str | None, target: str) -> File:
                 segments.setdefault(find(each.attribute("(?:xml:)?lang") or "", codes), segment)
         if (origin := segments.get(source)) and (last := unit.child("tuv")):
             slots.append(_slot(content, origin, segments.get(target), last, before, after))
-    return File(content, slots, "xml", {"ignored": NO_TEXT})
+    return File(content, slots, "xml", NO_TEXT)
 
 
 READERS: dict[str, Callable[[str, str | None, str], File]] = {

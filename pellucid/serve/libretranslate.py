@@ -163,10 +163,9 @@ async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str,
     ((source, _),) = await _sources(service, body, ["\n".join(texts)])
     for some in (texts[start : start + most] for start in range(0, len(texts), most)):
         job = Job(asked.client, some, [source] * len(some), target, seconds=end - time.monotonic())
-        done += await translate_documents(service, job, file.form, **file.cut)
+        done += await translate_documents(service, job, file.form, ignored=file.ignored)
     found = secrets.token_urlsafe(16) + name.suffix
-    data = await service.aside(file.fill, done)
-    kept[found] = f"{name.stem}_{short(target)}{name.suffix}", data
+    kept[found] = f"{name.stem}_{short(target)}{name.suffix}", await service.aside(file.fill, done)
     return {"translatedFileUrl": f"{asked.request.base_url}download_file/{found}"}
 
 
@@ -174,35 +173,23 @@ async def download_file(kept: Any, service: Service, asked: Asked) -> Response:
     """Return a translated file."""
     if (found := kept.get(asked.request.path_params["name"])) is None:
         raise Refusal(404, f"there is no such file. A file is kept for {KEPT // 60} minutes.")
-    headers = {"content-disposition": f"attachment; filename*=utf-8''{quote(found[0], errors='replace')}"}
+    name = quote(found[0], errors="replace")
+    headers = {"content-disposition": f"attachment; filename=\"{name}\"; filename*=utf-8''{name}"}
     return Response(found[1], headers=headers, media_type="application/octet-stream")
 
 
 def make_routes(limits: Limits, needs_key: bool) -> list[Route]:
     """Return the rows of the table. needs_key: whether clients need a key."""
     kept: Any = TTLCache(ROOM * limits.body_bytes, KEPT, getsizeof=lambda each: len(each[1]))
-    to_file, of_file, tell = (
-        partial(translate_file, kept),
-        partial(download_file, kept),
-        partial(settings, needs_key),
-    )
-    forms, rows = (JSON, FORM, FILES), list[dict[str, Any]]
+    to_file, of_file = partial(translate_file, kept), partial(download_file, kept)
+    forms, row, rows = (JSON, FORM, FILES), dict[str, Any], list[dict[str, Any]]
+    tell = partial(settings, needs_key)
     return [
-        Route(
-            "POST",
-            "/translate",
-            translate,
-            "Translate one text or several.",
-            Translate,
-            dict[str, Any],
-            forms,
-        ),
+        Route("POST", "/translate", translate, "Translate one text or several.", Translate, row, forms),
         Route("POST", "/detect", detect, "Detect the language of a text.", Detect, rows, forms),
-        Route(
-            "POST", "/translate_file", to_file, "Translate a file.", TranslateFile, dict[str, str], (FILES,)
-        ),
+        Route("POST", "/translate_file", to_file, "Translate a file.", TranslateFile, row, forms),
         Route("GET", "/download_file/{name}", of_file, is_open=True),
         Route("GET", "/languages", languages, "List the languages.", returns=rows, is_open=True),
-        Route("GET", "/frontend/settings", tell, "Return the limits.", returns=dict[str, Any], is_open=True),
+        Route("GET", "/frontend/settings", tell, "Return the limits.", returns=row, is_open=True),
         Route("POST", "/suggest", suggest, accepts=forms, is_open=True),
     ]

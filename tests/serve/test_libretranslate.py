@@ -167,8 +167,9 @@ def test_a_file_is_translated(name: str, content: str, expected: str, source: st
     answer = server.client.get(url)
     assert answer.text == expected
     kind = name.rpartition(".")[2]
-    shown = "a%20%C3%BC_es" if kind == "txt" else "a_es"
-    assert answer.headers["content-disposition"] == f"attachment; filename*=utf-8''{shown}.{kind}"
+    shown = f"a%20%C3%BC_es.{kind}" if kind == "txt" else f"a_es.{kind}"
+    expected = f"attachment; filename=\"{shown}\"; filename*=utf-8''{shown}"
+    assert answer.headers["content-disposition"] == expected
     assert answer.headers["content-type"] == "application/octet-stream"
 
 

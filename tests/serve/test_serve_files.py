@@ -73,10 +73,10 @@ FILES = [
     (
         "a.srt",
         SRT,
-        ["<i>Where are\nyou?</i>", "Here.", "There, 12\n34"],
+        ["<i>Where are you?</i>", "Here.", "There, 12 34"],
         SRT.replace("<i>Where are\nyou?</i>", "[0]").replace("Here.", "[1]").replace("There, 12\n34", "[2]"),
     ),
-    ("a.srt", SRT.replace("\n", "\r\n"), ["<i>Where are\r\nyou?</i>", "Here.", "There, 12\r\n34"], None),
+    ("a.srt", SRT.replace("\n", "\r\n"), ["<i>Where are you?</i>", "Here.", "There, 12 34"], None),
     ("a.tmx", TMX, ['A &amp; <bpt i="1">&lt;</bpt>B<ept/>', "D", "E"], TMX_ES),
     ("a.xliff", XLIFF, ["", 'A <x id="1"/>', "B", "C", "D"], XLIFF_ES),
     ("a.xlf", XLIFF2, ["A"], XLIFF2.replace("A</x:source>", "A</x:source><x:target>[0]</x:target>")),
@@ -103,8 +103,23 @@ def test_a_file_comes_back_with_its_texts_translated(
     if filled is not None:
         said = ["" if text == "" else f"[{number}]" for number, text in enumerate(texts)]
         assert file.fill(said).decode(encoding) == filled
-    if name not in ("a.tmx", "a.xliff", "a.xlf"):
-        assert file.fill(texts) == data or name == "a.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "lines"),
+    [
+        ("A\nB", "one two three four", ["one two", "three four"]),
+        ("A\r\nB\r\nC", "one two three four", ["one two", "three", "four"]),
+        ("A\nB", 'a <font color="red">bc</font>', ["a", '<font color="red">bc</font>']),
+        ("A\nB", "Oui !", ["Oui !"]),
+        ("A", "one two", ["one two"]),
+        ("A\nB", "", [""]),
+    ],
+)
+def test_a_subtitle_has_as_many_lines_as_before(before: str, text: str, lines: list[str]) -> None:
+    times = "1\n00:00:01,000 --> 00:00:02,000\n"
+    file = read_file("a.srt", (times + before).encode(), "en", "es")
+    assert file.fill([text]).decode() == times + ("\r\n" if "\r" in before else "\n").join(lines)
 
 
 def test_a_memory_of_an_unknown_language_gives_what_is_not_in_the_target_language() -> None:
