@@ -63,6 +63,11 @@ def test_the_languages_of_several_texts_are_detected_one_by_one(server: Server) 
     assert alone == {name: each[0] for name, each in said.items()}
 
 
+def test_a_text_without_a_language_is_not_refused(server: Server) -> None:
+    texts = ["...", "", "12,5", "\u2603"]  # whichever of the languages is the likeliest, it is not sure
+    assert translated(server, q=texts, source="auto")["translatedText"] == texts
+
+
 def test_alternatives_are_others_and_join_those_of_each_sentence(server: Server) -> None:
     one, two = "I like cats.", "How are you?"
     said = translated(server, q=[one, two, f"{one}\n{two}"], alternatives=2)
