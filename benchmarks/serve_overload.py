@@ -158,6 +158,11 @@ class Soak:
                 self.different += self._said.setdefault((text, "", 0), said) != said
         return answer
 
+    async def _explain(self, client: Client) -> Answer:
+        edits = self._numbers.choice(([], [dict(edit="lift_mask", part="decoder.layers.0.self_attention")]))
+        fields = dict(text=self._numbers.choice(self._texts), source="en", target="fr", edits=edits)
+        return await client.ask("/v1/explain", fields | dict(tensors=["*.weights"]))
+
     async def _stream(self, client: Client) -> Answer:
         return await client.ask("/v1/stream", dict(text=self._texts[0], source="en", target="fr"))
 

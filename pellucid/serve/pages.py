@@ -8,15 +8,17 @@ from starlette.staticfiles import StaticFiles
 from pellucid.page.document import look_page, translate_page
 from pellucid.serve.service import Service
 
+HEADERS = {"content-security-policy": "frame-ancestors 'none'", "x-content-type-options": "nosniff"}
+
 
 def pages(service: Service) -> list[BaseRoute]:
     """Return the routes of the pages: they need no key, but what their scripts ask does."""
 
     async def translate(request: Request) -> HTMLResponse:
-        return HTMLResponse(translate_page(service.languages.pairs))
+        return HTMLResponse(translate_page(service.languages.pairs), headers=HEADERS)
 
     async def look(request: Request) -> HTMLResponse:
-        return HTMLResponse(look_page())
+        return HTMLResponse(look_page(), headers=HEADERS)
 
     files = Mount("/page", StaticFiles(packages=[("pellucid", "page")]))
     return [Route("/", translate), Route("/look", look), files]

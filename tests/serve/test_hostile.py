@@ -107,7 +107,8 @@ def test_a_client_that_leaves_a_stream_frees_its_place(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/download_file/../../../etc/passwd",
-             "/download_file/..%2f..%2fetc%2fpasswd", "/docs/../../etc/passwd", "//etc/passwd", "/<script>"]
+             "/download_file/..%2f..%2fetc%2fpasswd", "/docs/../../etc/passwd", "//etc/passwd", "/<script>",
+             "/page/../../../etc/passwd", "/page/%2e%2e/%2e%2e/cli/main.py", "/page//etc/passwd"]
 )  # fmt: skip
 def test_no_path_leads_out(path: str, server: Server) -> None:
     with connected(server) as client, client.makefile("rb") as reading:
@@ -127,10 +128,12 @@ def test_a_script_in_a_text_does_not_run(server: Server) -> None:
         answer = server.client.post(path, json=fields)
         assert answer.headers["content-type"] == "application/json"
         assert answer.headers["x-content-type-options"] == "nosniff"
-    for path in ("/docs", "/nothing", "/"):
-        headers = server.client.get(path).headers
-        assert "default-src 'none'" in headers["content-security-policy"]
-        assert "unsafe-eval" not in headers["content-security-policy"]
+    for path in ("/docs", "/nothing", "/", "/look"):
+        page = server.client.get(path)
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'none'" in policy + page.text and "script-src 'unsafe" not in policy + page.text
+        assert ("script-src" in page.text) == ("frame-ancestors 'none'" in policy) == (path in ("/", "/look"))
+        assert page.headers["x-content-type-options"] == "nosniff"
 
 
 def test_no_route_asks_for_the_network(server: Server) -> None:
