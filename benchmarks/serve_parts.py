@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 VOCABULARY, LENGTH, BEAM = 32_000, 25, 4  # LENGTH: tokens of every translation
 PIECES = 500  # that the SentencePiece models know; the other tokens are only said
 ADDRESS = re.compile(r"http://([\d.]+):(\d+)\n")
-UNLIMITED = ("client_requests_per_minute=1000000", "client_characters=100000000")
+UNLIMITED = ("client_requests_per_minute=1000000",)
 END_OF_HEAD = b"\r\n\r\n"
 
 

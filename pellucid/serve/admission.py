@@ -1,9 +1,8 @@
-"""Decide at once whether a request is accepted: by what is left of a client's limits, and by the work that is
-queued and the speed at which it is done."""
+"""Decide at once whether a request is accepted: by the limits of a client, and by the work that is queued and
+the speed at which it is done. Who is refused is told when to come again, and is accepted then."""
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +11,12 @@ from typing import NamedTuple
 from pellucid.config.settings import ABOVE_0, Section, number
 from pellucid.errors import PellucidError
 
-NEW = 0.5  # the part of a deadline that the queue may take for a request that comes for the first time
+NEW, TOLD = 1 / 5, 3 / 4  # the parts of a limit that are for those who come at first, and when they were told
 GRACE = 5.0  # seconds, for which a promise is kept after its time
-LONGEST = 120  # seconds, at most, until a promised time
+LONGEST = 600  # seconds, at most, until a promised time
+LAST = 100  # promises, by which it is known how many are made use of
 MINUTE = 60.0
+BUSY = "more is queued than can be translated in time. Ask again after the time in Retry-After."
 
 
 class Refusal(PellucidError):
@@ -37,7 +38,58 @@ class Limits(Section):
     seconds: float = number(30.0, ABOVE_0, math.inf)  # until a request must be answered
     requests: int = number(1000, 1, math.inf)  # that are open at once, of all clients
     client_requests_per_minute: int = number(600, 1, math.inf)
-    client_characters: int = number(200_000, 1, math.inf)  # of a client's open requests
+
+
+class Promise(NamedTuple):
+    """A request that was told to come again: its work, in seconds, and when it may come."""
+
+    work: float
+    begin: float
+
+
+class Promises:
+    """Requests that were refused because of one limit, and were told when to come again. They find room then:
+    those that come for the first time may use only a part of what is allowed."""
+
+    def __init__(self) -> None:
+        self._told, self._work = dict[int, Promise](), 0.0
+        self._used = 1.0  # the part of the promises of which use is made
+
+    def wait(self, key: int, ahead: float, work: float, most: float, more: float = 0.0) -> float:
+        """Return 0 if a request may come, or in how many seconds it may. All is measured in seconds of work.
+
+        key: the same for the same request of the same client. ahead: what is there. work: its own. most: how
+        much may be there. more: what also counts as there if it comes for the first time.
+        """
+        now = time.monotonic()
+        while self._told and next(iter(self._told.values())).begin + GRACE < now:
+            self._forget(next(iter(self._told)), used=False)
+        told = self._told.get(key)
+        may_come = told is not None and told.begin <= now
+        over = ahead + work - most * TOLD
+        if not may_come:
+            over = max(over, ahead + more - most * NEW)
+        if told is not None and over > 0 and not may_come:
+            return told.begin - now
+        if told is not None:
+            self._forget(key, used=True)
+        if over <= 0:
+            return 0.0
+        wait = min(max(1, math.ceil(over + self._used * self._work)), LONGEST)
+        self._told[key] = Promise(work, now + wait)
+        self._work += work
+        return wait
+
+    def _forget(self, key: int, used: bool) -> None:
+        self._work -= self._told.pop(key).work
+        self._used += (used - self._used) / LAST
+
+
+class Rate:
+    """How often a client asks: a work that takes the same time for each request."""
+
+    def __init__(self) -> None:
+        self.until, self.promises = 0.0, Promises()  # until: when what was asked is done
 
 
 class Door:
@@ -45,11 +97,10 @@ class Door:
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self.open, self.characters = limits, 0, 0  # characters: since the start
-        self._came = dict[str, deque[float]]()  # when each client asked, in the last minute
-        self._characters = dict[str, int]()
+        self._rates = dict[str, Rate]()
 
     @contextmanager
-    def entered(self, client: str, texts: int, characters: int) -> Iterator[None]:
+    def entered(self, client: str, texts: int, characters: int, key: int) -> Iterator[None]:
         """Count a request as open until the block ends. Raise an error if a limit does not allow it."""
         limits = self._limits
         for name, count in (("texts", texts), ("characters", characters)):
@@ -57,86 +108,53 @@ class Door:
                 raise Refusal(
                     413, f"the request has {count} {name}, and {most} are allowed. Send less at once."
                 )
-        self._check_rate(client)
-        held = self._characters.get(client, 0) + characters
-        if held > limits.client_characters:
-            raise Refusal(429, f"your open requests have {held} characters. Wait for their answers.", 1)
         if self.open >= limits.requests:
             raise Refusal(503, f"{self.open} requests are open, as many as the server takes.", 1)
-        self.open, self._characters[client] = self.open + 1, held
+        self._check_rate(client, key)
+        self.open += 1
         try:
             yield
             self.characters += characters
         finally:
-            self.open, self._characters[client] = self.open - 1, self._characters[client] - characters
-            if not self._characters[client]:
-                del self._characters[client]
+            self.open -= 1
 
-    def _check_rate(self, client: str) -> None:
-        now, most = time.monotonic(), self._limits.client_requests_per_minute
-        for each, times in [*self._came.items()] if len(self._came) > self._limits.requests else ():
-            if times[-1] < now - MINUTE:
-                del self._came[each]
-        came = self._came.setdefault(client, deque())
-        while came and came[0] <= now - MINUTE:
-            came.popleft()
-        if len(came) >= most:
-            raise Refusal(429, f"you sent {most} requests within a minute. Wait.", came[0] + MINUTE - now)
-        came.append(now)
-
-
-class Promise(NamedTuple):
-    """A request that was told to come again: what it asks, its work in tokens, and when it may come."""
-
-    key: int
-    cost: float
-    begin: float
-    end: float
+    def _check_rate(self, client: str, key: int) -> None:
+        now, each = time.monotonic(), MINUTE / self._limits.client_requests_per_minute
+        if len(self._rates) > self._limits.requests:
+            self._rates = {name: rate for name, rate in self._rates.items() if rate.until > now}
+        rate = self._rates.setdefault(client, Rate())
+        begin = max(rate.until, now)
+        if wait := rate.promises.wait(key, begin + each / 2 - now, each, MINUTE / NEW):
+            most = self._limits.client_requests_per_minute
+            raise Refusal(429, f"you sent {most} requests within a minute. Wait.", wait)
+        rate.until = begin + each
 
 
 class Queue:
-    """The work that a model has accepted, in tokens, and what it has promised to accept later.
-
-    A request that is refused is told when to come again: when what is queued now, and what was promised
-    before to others, will be done. Half of the time is kept for those who come again, so that they find it.
-    """
+    """The work that a model has accepted: `accepted`, in tokens, by client."""
 
     def __init__(self, speed: Callable[[], float]) -> None:
-        self._speed = speed  # tokens per second
-        self._accepted, self._promised = dict[str, float](), list[Promise]()
+        self._speed, self.accepted = speed, dict[str, float]()  # speed: tokens a second
+        self._promises = Promises()
+
+    @property
+    def seconds(self) -> float:
+        """Return how long the accepted work takes."""
+        return sum(self.accepted.values()) / self._speed()
 
     @contextmanager
     def entered(self, client: str, cost: float, seconds: float, key: int) -> Iterator[None]:
         """Count the work of a request until the block ends. Raise an error if it cannot be done in so many
-        seconds. key: the same for the same request of the same client."""
-        self._accept(client, cost, seconds, key)
+        seconds. What is queued of its own client counts twice, so that there is room for others."""
+        mine, speed = self.accepted.get(client, 0.0), self._speed()
+        if self.accepted:
+            wait = self._promises.wait(key, self.seconds, cost / speed, seconds, mine / speed)
+            if wait:
+                raise Refusal(503, BUSY, wait)
+        self.accepted[client] = mine + cost
         try:
             yield
         finally:
-            self._accepted[client] -= cost
-            if self._accepted[client] < 1:
-                del self._accepted[client]
-
-    def ahead(self, client: str, cost: float) -> float:
-        """Return the work until this is done. Clients take turns, so of another client's work only as much
-        comes before as there is of one's own."""
-        mine = self._accepted.get(client, 0) + cost
-        return mine + sum(min(mine, work) for other, work in self._accepted.items() if other != client)
-
-    def _accept(self, client: str, cost: float, seconds: float, key: int) -> None:
-        now, ahead, speed = time.monotonic(), self.ahead(client, cost), self._speed()
-        self._promised = [one for one in self._promised if one.end > now]
-        mine = next((one for one in self._promised if one.key == key and one.begin <= now), None)
-        allowed = seconds * (NEW if mine is None else 1)
-        if self._accepted and ahead / speed > allowed:
-            others = sum(one.cost for one in self._promised)
-            wait = math.ceil((ahead + others) / speed - allowed)
-            if wait <= LONGEST:
-                self._promised.append(Promise(key, cost, now + wait, now + wait + GRACE))
-            message = (
-                "more is queued than can be translated in time. Ask again after the time in Retry-After."
-            )
-            raise Refusal(503, message, min(wait, LONGEST))
-        if mine is not None:
-            self._promised.remove(mine)
-        self._accepted[client] = self._accepted.get(client, 0) + cost
+            self.accepted[client] -= cost
+            if self.accepted[client] < 1:
+                del self.accepted[client]

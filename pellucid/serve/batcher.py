@@ -7,7 +7,6 @@ sentence of a step that failed.
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -23,7 +22,7 @@ from pellucid.search.request import Request, SpecialIds
 from pellucid.search.session import TOO_LARGE, SearchStep, Session
 from pellucid.serve.line import Group, Line, Member
 
-RECENT = 256  # steps by which the speed is measured
+RECENT = 10.0  # seconds of steps by which the speed is measured; earlier ones count less and less
 TRIAL = 4  # tokens of each sentence with which the speed is measured at first
 
 
@@ -54,7 +53,7 @@ class Batcher:
         self.room = room_for(decoder, typical, special, memory)
         self._together, self._apart = Line(), Line()
         self.steps = self.decoded = self.tokens = 0
-        self.seconds, self._recent = 0.0, deque[tuple[int, float]](maxlen=RECENT)
+        self.seconds, self._recent = 0.0, (0.0, 0.0)  # recent: tokens and seconds
         self._read = self._said = 100.0  # tokens of sources, and of their finished translations
         works = self._decode_together, self._decode_apart
         self._threads = [threading.Thread(target=work, daemon=True) for work in works]
@@ -79,8 +78,8 @@ class Batcher:
     @property
     def speed(self) -> float:
         """Return how many tokens a second are computed while there is enough to do; inf if not known yet."""
-        recent = [*self._recent]
-        return sum(tokens for tokens, _ in recent) / sum(each for _, each in recent) if recent else math.inf
+        tokens, seconds = self._recent
+        return tokens / seconds if seconds else math.inf
 
     def cost(self, tokens: float, width: int) -> float:
         """Return how many tokens have to be computed for sources with so many tokens, if each hypothesis will
@@ -100,6 +99,8 @@ class Batcher:
         if self._together.is_closed:
             raise PellucidError("the server is stopping.")
         group = Group(requests, client, grew)
+        if not requests:
+            group.future.set_result([])
         for number, request in enumerate(requests):
             line = self._together if self.room.may_hold(request) else self._apart
             line.put(Member(group, number))
@@ -177,4 +178,5 @@ class Batcher:
     def _count(self, tokens: int, seconds: float, is_full: bool) -> None:
         self.steps, self.tokens, self.seconds = self.steps + 1, self.tokens + tokens, self.seconds + seconds
         if is_full:
-            self._recent.append((tokens, seconds))
+            kept = math.exp(-seconds / RECENT)
+            self._recent = self._recent[0] * kept + tokens, self._recent[1] * kept + seconds

@@ -1,6 +1,5 @@
 """Translate the texts of a job as documents: sentence by sentence, with tags and placeholders in place."""
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,16 +23,12 @@ async def translate_ways(
     """Return several translations of each text of a job, the best first: the first of each sentence, then the
     second of each, and so on. A text in the target language is its own, unless a model translates it."""
     ways, target, languages = [[text] for text in job.texts], job.target, service.languages
-    end = time.monotonic() + min(job.seconds, service.limits.seconds)
-    models = {
-        source: languages.model(source, target)
-        for source in dict.fromkeys(job.sources)
-        if source != target or (source, target) in languages.pairs
-    }
-    with service.entered(job):
-        for source, model in models.items():
-            mine = [index for index, each in enumerate(job.sources) if each == source]
-            options = dict(job.options)
+    each = enumerate(job.sources)
+    foreign = [index for index, code in each if code != target or (code, target) in languages.pairs]
+    async with service.entered(job):
+        for source in dict.fromkeys(job.sources[index] for index in foreign):
+            mine = [index for index in foreign if job.sources[index] == source]
+            model, options = languages.model(source, target), dict(job.options)
             if count > 1:
                 beam = options.get("beam", model.translator.config.translation.beam)
                 options |= {"n_best": count, "beam": max(count, beam)}
@@ -41,10 +36,10 @@ async def translate_ways(
             plans = await service.aside(_plan, part.texts, form, source, cut)
             align, said = partial(_align, service, model, target), list[list[str]]()
             for rank in range(count):
-                translate = partial(_translate, service, part, end, known, rank)
+                translate = partial(_translate, service, part, known, rank)
                 said.append(await translate_plans(plans, translate, align))
-            for index, each in zip(mine, zip(*said, strict=True), strict=True):
-                ways[index] = [*each]
+            for index, texts in zip(mine, zip(*said, strict=True), strict=True):
+                ways[index] = [*texts]
     return ways
 
 
@@ -53,12 +48,11 @@ def _plan(texts: Sequence[str], form: str, language: str, cut: dict[str, Any]) -
 
 
 async def _translate(
-    service: Service, job: Job, end: float, known: dict[str, list[Hypothesis]], rank: int, texts: list[str]
+    service: Service, job: Job, known: dict[str, list[Hypothesis]], rank: int, texts: list[str]
 ) -> list[Hypothesis]:
     """Return the hypothesis of this rank for each sentence. known: those of sentences so far, by text."""
     if new := [text for text in dict.fromkeys(texts) if text not in known]:
-        sources, seconds = [job.sources[0]] * len(new), end - time.monotonic()
-        sentences = job._replace(texts=new, sources=sources, seconds=seconds)
+        sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new))
         known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
     return [known[text][: rank + 1][-1] for text in texts]
 

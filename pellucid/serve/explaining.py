@@ -1,7 +1,6 @@
 """/v1/explain: a translation and the numbers of the pass that explains it, for programs and for the page."""
 
 import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, Literal
 
@@ -51,14 +50,12 @@ Explain = create_model("Explain", __base__=Sentence, **SETTINGS)
 async def explain(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate a sentence as it is served, or with edits in float32, and explain it by a pass in float32."""
     job, body, found = await read_job(service, asked), asked.body, None
-    deadline = time.monotonic() + min(job.seconds, service.limits.seconds)
     model = service.languages.model(job.sources[0], job.target)
-    with service.entered(job), model.used():
+    async with service.entered(job):
         if body.translation is None and not body.edits:
             (found,) = await service.decode(job)
-        async with model.accepted(job, deadline):
-            run = asyncio.get_running_loop().run_in_executor
-            return await run(ONE, _explain, model, job, body, found)
+        run = asyncio.get_running_loop().run_in_executor
+        return await run(ONE, _explain, model, job, body, found)
 
 
 def _explain(model: Model, job: Job, body: Any, found: Translation | None) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Which model translates between which languages, and in which language a text is."""
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, KeysView
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError, did_you_mean, list_known
@@ -60,9 +60,9 @@ class Languages:
         return find(code, self._codes)
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> KeysView[tuple[str, str]]:
         """Return all pairs (source, target)."""
-        return [*self._models]
+        return self._models.keys()
 
     def sources(self, target: str | None = None) -> list[str]:
         """Return the languages that can be translated to this one, or to any."""

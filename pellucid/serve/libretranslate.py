@@ -114,7 +114,7 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
 async def detect(service: Service, asked: Asked) -> list[dict[str, Any]]:
     """Return the likeliest languages of a text, or of several together."""
     text = asked.body.q if isinstance(asked.body.q, str) else "\n".join(asked.body.q)
-    with service.entered(Job(asked.client, [text], [], "")):
+    async with service.entered(Job(asked.client, [text], [], "")):
         (ranked,) = await service.detect([text])
     best, *others = [*map(_told, ranked.items())][:SHOWN]
     return [best, *(each for each in others if each["confidence"])]

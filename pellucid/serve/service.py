@@ -3,16 +3,14 @@
 import asyncio
 import math
 import threading
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError
-from pellucid.search.hypotheses import Found
 from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import Batcher
 from pellucid.serve.languages import Languages, Named, detect, identifier
@@ -37,8 +35,7 @@ class Model:
         self.batcher = Batcher(decoder, typical.requests, typical.special, memory)
         self.batcher.measure()
         self.queue = Queue(lambda: self.batcher.speed)
-        self.users = 0  # requests that are open
-        self._tokens, self._characters = 1000.0, 4000.0  # of the sources so far
+        self._tokens, self._characters = 1000.0, 4000.0  # of what was translated so far
 
     def to(self, target: str) -> str | None:
         """Return what the translator calls a target language: None if it does not name its languages."""
@@ -59,26 +56,10 @@ class Model:
         self._characters += job.characters
         return call
 
-    @asynccontextmanager
-    async def accepted(self, job: "Job", deadline: float) -> AsyncIterator[None]:
-        """Count the work of a job until the block ends, at its deadline at the latest. Raise a Refusal if it
-        cannot be done before."""
-        key, left = hash((job.client, job.target, *job.texts)), deadline - time.monotonic()
-        try:
-            with self.queue.entered(job.client, self.cost(job), left, key):
-                async with asyncio.timeout(left):
-                    yield
-        except TimeoutError:
-            raise Refusal(503, LATE, self.queue.ahead(job.client, 0) / self.batcher.speed) from None
-
-    @contextmanager
-    def used(self) -> Iterator[None]:
-        """Keep the model open until the block ends, even if another replaces it meanwhile."""
-        self.users += 1
-        try:
-            yield
-        finally:
-            self.users -= 1
+    def entered(self, job: "Job", seconds: float) -> AbstractContextManager[None]:
+        """Count a job as accepted until the block ends, and do not close the model before. Raise a Refusal if
+        it cannot be done in so many seconds."""
+        return self.queue.entered(job.client, self.cost(job), seconds, job.key)
 
 
 class Job(NamedTuple):
@@ -96,6 +77,11 @@ class Job(NamedTuple):
     def characters(self) -> int:
         """Return the length of all texts."""
         return sum(map(len, self.texts))
+
+    @property
+    def key(self) -> int:
+        """Return what tells it from others, and is the same when it comes again."""
+        return hash((self.client, self.target, *self.texts))
 
     def part(self, indices: Sequence[int]) -> "Job":
         """Return the part with these texts. Of a list of prefixes, each belongs to a text."""
@@ -143,7 +129,7 @@ class Service:
         """Load the models again. The present ones finish what they have accepted, and are closed."""
         before, (self.models, self.languages) = self.models, await asyncio.to_thread(self.load)
         for model in before:
-            while model.users:
+            while model.queue.accepted:
                 await asyncio.sleep(0.1)
             model.batcher.close()
 
@@ -170,41 +156,45 @@ class Service:
             self.languages.model(AUTO, target)  # raises the error that names the targets
         return await self.aside(lambda: [detect(text, among) for text in texts])
 
-    def entered(self, job: Job) -> AbstractContextManager[None]:
-        """Count a job as one of its client's until the block ends. Raise an error if a limit does not allow
-        it."""
-        return self.door.entered(job.client, len(job.texts), job.characters)
+    @asynccontextmanager
+    async def entered(self, job: Job) -> AsyncIterator[None]:
+        """Count a job as accepted until the block ends. Raise a Refusal if a limit or the time does not allow
+        it, or if its deadline comes before the end. Texts that no model translates need no time."""
+        served = [n for n, source in enumerate(job.sources) if (source, job.target) in self.languages.pairs]
+        asked, seconds = job.part(served), min(job.seconds, self.limits.seconds)
+        parts = self._parts(asked)
+        with ExitStack() as held:
+            held.enter_context(self.door.entered(job.client, len(job.texts), job.characters, job.key))
+            for model, indices in parts.items():
+                held.enter_context(model.entered(asked.part(indices), seconds))
+            try:
+                async with asyncio.timeout(seconds):
+                    yield
+            except TimeoutError:
+                raise Refusal(503, LATE, sum(model.queue.seconds for model in parts)) from None
 
     async def translate(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
         """Translate the texts of a job, each as one sentence. Raise a Refusal if a limit or the time does not
-        allow it. If this is cancelled, its sentences leave the batch before the next step.
+        allow it. If this is cancelled, its sentences leave the batch within a step.
 
         grew: called after each step with the ids of a translation so far, in another thread.
         """
-        with self.entered(job):
+        async with self.entered(job):
             return await self.decode(job, grew)
 
     async def decode(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
         """Translate the texts of a job that has entered."""
         results = dict[int, Translation]()
-        deadline = time.monotonic() + min(job.seconds, self.limits.seconds)
+        for model, indices in self._parts(job).items():  # usually one
+            call = await self.aside(model.prepare, job.part(indices))
+            found = await asyncio.wrap_future(model.batcher.submit(call.requests, job.client, grew))
+            said = await self.aside(translations_of, call, found, model.translator.vocabulary)
+            results |= zip(indices, said, strict=True)
+        return [results[index] for index in range(len(job.texts))]
+
+    def _parts(self, job: Job) -> dict[Model, list[int]]:
+        """Return the models that translate the texts of a job, each with the indices of its texts."""
         parts = dict[Model, list[int]]()
         for index, source in enumerate(job.sources):
             parts.setdefault(self.languages.model(source, job.target), []).append(index)
-        with ExitStack() as held:
-            for model in parts:
-                held.enter_context(model.used())
-            for model, indices in parts.items():  # usually one
-                done = self._translate(model, job.part(indices), deadline, grew)
-                results |= zip(indices, await done, strict=True)
-        return [results[index] for index in range(len(job.texts))]
-
-    async def _translate(
-        self, model: Model, job: Job, deadline: float, grew: Callable[[list[int]], None] | None
-    ) -> list[Translation]:
-        """Translate texts with one model."""
-        async with model.accepted(job, deadline):
-            call, found = await self.aside(model.prepare, job), list[list[Found]]()
-            if call.requests:
-                found = await asyncio.wrap_future(model.batcher.submit(call.requests, job.client, grew))
-            return await self.aside(translations_of, call, found, model.translator.vocabulary)
+        return parts

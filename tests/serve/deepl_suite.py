@@ -16,8 +16,8 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import uvicorn
@@ -33,6 +33,15 @@ from pellucid.translate.translation import Hypothesis, Translation
 SESSION = "mock-server-session"
 
 
+class Everything:
+    """A model that is never too busy."""
+
+    translator, to = None, str
+
+    def entered(self, job: Job, seconds: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 class Phrases(Service):
     """Models that translate one phrase between all languages; what they do not know gets brackets."""
 
@@ -42,7 +51,7 @@ class Phrases(Service):
         self.limits = Limits(client_requests_per_minute=requests_a_minute)
         self.door, self._hands = Door(self.limits), ThreadPoolExecutor(2)
         self.is_stopping, self.models, self._phrase = False, [], phrase
-        self.languages = Languages([("phrases", pairs, SimpleNamespace(translator=None, to=str))])
+        self.languages = Languages([("phrases", pairs, Everything())])
 
     async def detect(self, texts: Sequence[str], target: str | None = None) -> list[dict[str, float]]:
         codes = {said: code for code, said in reversed([*self._phrase.items()])}

@@ -60,46 +60,64 @@ def test_who_comes_again_when_told_is_accepted(
     assert idle < 1
 
 
-def test_an_empty_queue_takes_everything() -> None:
+def test_an_empty_queue_takes_everything_and_another_less(clock: list[float]) -> None:
+    """Whoever comes when told may find more work there than who comes first."""
     queue = Queue(lambda: 10.0)
-    with queue.entered("a", 1000, 1, 0):
-        told = refused(queue, "b", 10, 1, 1)
-    with queue.entered("b", 10, 1, 1):
-        pass
     message = "more is queued than can be translated in time. Ask again after the time in Retry-After."
-    assert (told.status, str(told), told.retry_after) == (503, message, 2)
+    with queue.entered("a", 100, 1, 0):
+        assert queue.seconds == 10
+        first, second = (refused(queue, each, 10, 40, key) for key, each in enumerate("bc", 1))
+        assert (first.status, str(first), first.retry_after, second.retry_after) == (503, message, 2, 3)
+        clock[0] += 1.5
+        assert refused(queue, "b", 10, 40, 1).retry_after == 1 and refused(queue, "d", 10, 40, 3)
+        clock[0] += 0.5
+        with queue.entered("b", 10, 40, 1):
+            assert refused(queue, "b", 10, 40, 1)  # as often as it was told
+    assert not queue.accepted
 
 
-def test_a_long_list_of_others_counts_only_as_much_as_ones_own() -> None:
+def test_promises_of_which_no_use_is_made_are_forgotten(clock: list[float]) -> None:
     queue = Queue(lambda: 10.0)
-    with queue.entered("a", 10_000, 1, 0), queue.entered("b", 20, 100, 1):
-        assert queue.ahead("c", 5) == 15 and queue.ahead("b", 5) == 50
-    assert queue.ahead("c", 5) == 5
+    with queue.entered("a", 100, 1, 0):
+        told = [refused(queue, f"{key}", 100, 40, key).retry_after for key in range(1, 9)]
+        assert told == [2, 12, 22, 32, 42, 52, 62, 72]
+        clock[0] += 1000
+        assert refused(queue, "b", 100, 40, 1).retry_after == 2
+        for key in range(1000):
+            clock[0] += 20
+            told = [refused(queue, "b", 100, 40, key).retry_after]
+        assert told == [2] and queue._promises._used < 0.01
+
+
+def test_there_is_room_beside_a_client_who_asks_for_much() -> None:
+    queue = Queue(lambda: 1.0)
+    with queue.entered("a", 120, 1000, 0):
+        refused(queue, "a", 1, 1000, 1)
+        with queue.entered("b", 60, 1000, 2):
+            refused(queue, "b", 1, 1000, 3)
+            with queue.entered("c", 1, 1000, 4):
+                pass
 
 
 def test_the_limits_of_a_client(clock: list[float]) -> None:
-    limits = Limits(texts=5, characters=50, requests=3, client_requests_per_minute=4, client_characters=80)
-    door = Door(limits)
-    assert str(refused(door, "a", 6, 1)) == "the request has 6 texts, and 5 are allowed. Send less at once."
-    assert str(refused(door, "a", 1, 51)).startswith("the request has 51 characters, and 50 are allowed.")
-    with door.entered("a", 1, 50), door.entered("b", 1, 50):
-        told = refused(door, "a", 1, 31)
-        assert (told.status, str(told)) == (
-            429,
-            "your open requests have 81 characters. Wait for their answers.",
-        )
-        with door.entered("a", 1, 30):
-            told = refused(door, "c", 1, 1)
-            assert (told.status, str(told)) == (503, "3 requests are open, as many as the server takes.")
-    assert door.open == 0
-    clock[0] += 20
-    with door.entered("a", 1, 1):
-        told = refused(door, "a", 1, 1)
-        assert (told.status, told.retry_after) == (429, 40)
-        assert str(told) == "you sent 4 requests within a minute. Wait."
-    clock[0] += 40
-    with door.entered("a", 1, 1):
-        pass
+    door = Door(Limits(texts=5, characters=50, requests=2, client_requests_per_minute=4))
+    assert (
+        str(refused(door, "a", 6, 1, 0)) == "the request has 6 texts, and 5 are allowed. Send less at once."
+    )
+    assert str(refused(door, "a", 1, 51, 0)).startswith("the request has 51 characters, and 50 are allowed.")
+    with door.entered("a", 1, 50, 0), door.entered("b", 1, 50, 0):
+        told = refused(door, "c", 1, 1, 0)
+        assert (told.status, str(told)) == (503, "2 requests are open, as many as the server takes.")
+    assert (door.open, door.characters) == (0, 100)
+    for key in range(3):
+        with door.entered("a", 1, 1, key):
+            pass
+    many = [refused(door, "a", 1, 1, key) for key in (4, 5, 6, 4)]
+    assert [each.retry_after for each in many] == [8, 23, 38, 8]
+    assert (many[0].status, str(many[0])) == (429, "you sent 4 requests within a minute. Wait.")
+    clock[0] += 8
+    with door.entered("a", 1, 1, 4), door.entered("b", 1, 1, 0):
+        refused(door, "a", 1, 1, 7)
 
 
 def test_a_limit_must_be_a_number_above_zero() -> None:

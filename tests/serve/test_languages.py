@@ -54,7 +54,7 @@ def test_two_models_of_one_pair_are_refused() -> None:
 def test_each_pair_has_its_model() -> None:
     languages = Languages([("a", SEVERAL, 1), ("b", [("de", "en")], 2)])
     assert languages.model("fr", "en") == 1 and languages.model("de", "en") == 2
-    assert languages.pairs == [*SEVERAL, ("de", "en")]
+    assert [*languages.pairs] == [*SEVERAL, ("de", "en")]
     assert languages.sources() == ["en", "fr", "de"] and languages.sources("en") == ["fr", "de"]
     assert languages.targets() == ["de", "fr", "en"] and languages.targets("en") == ["de", "fr"]
 

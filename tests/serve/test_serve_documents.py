@@ -1,14 +1,13 @@
-"""The texts of a job as documents: with several translations, within one deadline."""
+"""The texts of a job as documents: with several translations, accepted once."""
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from fake_models import finished
 
-from pellucid.serve.admission import Limits
 from pellucid.serve.documents import translate_ways
 from pellucid.serve.languages import Languages
 from pellucid.serve.service import Job
@@ -20,16 +19,20 @@ class Rules:
     def __init__(self) -> None:
         config = SimpleNamespace(translation=SimpleNamespace(beam=4))
         model = SimpleNamespace(translator=SimpleNamespace(config=config))
-        self.languages, self.limits = Languages([("m", [("en", "es")], model)]), Limits(seconds=20.0)
-        self.jobs = list[Job]()
+        self.languages = Languages([("m", [("en", "es")], model)])
+        self.jobs, self.entries = list[Job](), list[Job]()
 
-    def entered(self, job: Job) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
+    @contextlib.asynccontextmanager
+    async def entered(self, job: Job) -> AsyncIterator[None]:
+        self.entries.append(job)
+        yield
+        self.entries.append(job)
 
     async def aside(self, work: Any, *arguments: Any) -> Any:
         return work(*arguments)
 
     async def decode(self, job: Job) -> list[Any]:
+        assert len(self.entries) == 1
         self.jobs.append(job)
         said = [
             [f"{text.split(' {')[0]} {n}" for n in range(job.options.get("n_best", 1))] for text in job.texts
@@ -52,6 +55,8 @@ def test_several_translations_join_those_of_each_sentence_and_need_one_call() ->
     assert ways(Rules(), ["A"], ["en"], 1)[1][0].options == {}
 
 
-def test_a_second_call_has_what_the_first_left_of_the_time() -> None:
-    _, (first, second) = ways(Rules(), ["A {x}"], ["en"], 1)
-    assert second.texts == ["A"] and 20 >= first.seconds > second.seconds > 0
+def test_all_calls_for_a_document_have_one_deadline_and_one_place_in_the_queue() -> None:
+    service = Rules()
+    _, (first, second) = ways(service, ["A {x}", "es"], ["en", "es"], 1)
+    assert (first.texts, second.texts) == (["A {x}"], ["A"])
+    assert [each.texts for each in service.entries] == [["A {x}", "es"]] * 2

@@ -203,6 +203,15 @@ def test_the_log_and_the_figures_have_no_text_and_no_address(server: Server) -> 
         assert "cats" not in said and "gatos" not in said and "127.0.0.1" not in said
 
 
+def test_what_is_not_ready_at_its_deadline_is_told(server: Server) -> None:
+    late = server.ask(text=["How are you"] * 60, source="en", target="hi", beam=30, seconds=0.01)
+    assert (late.status_code, late.json()) == (
+        503,
+        {"error": "it could not be translated before its deadline."},
+    )
+    assert int(late.headers["retry-after"]) >= 1
+
+
 def test_a_client_that_goes_away_frees_its_places(server: Server) -> None:
     body = json.dumps({"text": ["How are you"] * 60, "target": "hi", "source": "en", "beam": 30}).encode()
     head = f"POST /v1/translate HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
