@@ -124,11 +124,8 @@ class Soak:
                 working.create_task(self._work(client, len(range(number, count, SOAKING))))
 
     async def _work(self, client: Client, count: int) -> None:
-        kinds = (
-            [self._translate] * 6
-            + [self._translate_as_libretranslate] * 3
-            + [self._stream, self._page, self._break, self._be_slow]
-        )
+        kinds = [self._translate] * 6 + [self._translate_as_libretranslate] * 3
+        kinds += [self._explain, self._stream, self._page, self._break, self._be_slow]
         kinds += [self._go_in_the_body, self._go_while_it_works, self._go_in_the_stream, self._break_chunks]
         for _ in range(count):
             if answer := await self._numbers.choice(kinds)(client):

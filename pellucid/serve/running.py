@@ -26,7 +26,7 @@ from pellucid.serve.service import Service
 LOG = logging.getLogger("pellucid")
 SWITCH = 5e-4  # seconds until a thread lets another run Python: each step of a batch waits several times
 IDLE = 60  # seconds, for which a connection is kept without a request
-LAST = 0.3  # seconds, in which a last request may arrive on each connection after the signal to stop
+LAST = 1.0  # seconds, in which a last request may arrive on each connection after the signal to stop
 HEAD = 10.0  # seconds, in which the head of a request must arrive
 # For Linux's packet filter: a packet whose flags of TCP (byte 13) have SYN (2) without ACK (0x10) is dropped.
 DROP_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 2), (6, 0, 0, 0), (6, 0, 0, 1 << 18))
