@@ -15,7 +15,7 @@ def pages(service: Service) -> list[BaseRoute]:
     """Return the routes of the pages: they need no key, but what their scripts ask does."""
 
     async def translate(request: Request) -> HTMLResponse:
-        return HTMLResponse(translate_page(service.languages.pairs), headers=HEADERS)
+        return HTMLResponse(translate_page([*service.languages.pairs]), headers=HEADERS)
 
     async def look(request: Request) -> HTMLResponse:
         return HTMLResponse(look_page(), headers=HEADERS)
