@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pellucid.errors import UsageError
 from pellucid.serve.codes import by_codes, find, short
-from pellucid.serve.markup import read_items
+from pellucid.serve.markup import NOT_TRANSLATED, pieces_of
 
 MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be", b"": "utf-8"}
 DECLARED = re.compile(r"""(?:charset|encoding)\s*=\s*["']?(?!utf-?(?:8|16)\b)([\w-]+)""", re.IGNORECASE)
@@ -23,6 +23,7 @@ CUE = r"^(?:\d+[^\S\n]*\n)?[^\S\n]*\d[\d:.,]*[^\S\n]*-->.*$"
 BETWEEN = re.compile(rf"(?m){CUE}|\{{\\[^{{}}]*\}}|^[^\S\n]*[-–]|\Z")
 STRING = re.compile(r"""(?m)(?:^|"text"\s*:)\s*("(?:[^"\\\n]|\\.)*+")""")
 NO_TEXT = ("bpt", "ept", "it", "ph", "sub", "ut")  # elements of TMX and XLIFF with what is no text
+KEPT = "*"  # the name of an element with translate="no", and of each inside it
 
 
 class Slot(NamedTuple):
@@ -139,17 +140,19 @@ class Element(NamedTuple):
 def _elements(content: str) -> Iterator[Element]:
     """Yield the elements of XML, the inner before the outer, but not those with translate="no"."""
     place, opened = 0, [Element("", "", 0, 0, 0, 0, [])]
-    for item in read_items(content, "xml"):
+    for item in pieces_of(content, "xml"):
         start, place = place, place + len(item.raw)
         if item.name and item.raw[1] != "/":
-            name = item.name.rpartition(":")[2]
+            kept = opened[-1].name == KEPT or NOT_TRANSLATED.search(item.raw)
+            name = KEPT if kept else item.name.rpartition(":")[2]
             opened.append(Element(name, item.raw, start, place, place, place, []))
         if item.name and "/" in (item.raw[1], item.raw[-2]) and len(opened) > 1:
             element = opened.pop()
             if item.raw[1] == "/":
                 element = element._replace(close=start, end=place)
-            opened[-1].children.append(element)
-            yield element
+            if element.name != KEPT:
+                opened[-1].children.append(element)
+                yield element
 
 
 def _slot(content: str, origin: Element, to: Element | None, last: Element, before: str, after: str) -> Slot:

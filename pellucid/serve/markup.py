@@ -1,13 +1,14 @@
-"""Take a text, an HTML or an XML document apart into text, tags, and what separates sentences.
+"""Take a text, an HTML or an XML document apart into a tree of text, tags, and what separates sentences.
 
-A tokenizer of our own, because parsers of HTML and XML repair what they read: here the pieces, put together,
+A reader of our own, because parsers of HTML and XML repair what they read: here the pieces, put together,
 are the document, byte for byte, however broken it is.
 """
 
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 BLOCKS = re.compile(
@@ -17,161 +18,126 @@ BLOCKS = re.compile(
     "|table|tbody|td|template|textarea|tfoot|th|thead|title|tr|track|ul"
 )
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")  # has no content
-KEPT = re.compile("code|kbd|math|samp|svg|var")  # is not translated
+KEPT = {"code", "kbd", "math", "samp", "svg", "var"}  # is not translated
+NOT_TRANSLATED = re.compile(r"""(?i:\s(translate\s*=\s*["']?no|class\s*=\s*["']?[^"'>]*\bnotranslate)\b)""")
 DEEPEST = 100  # levels of tags inside a sentence; what has more is not translated
+# What stands in the text for a tag: these two are white space. A gap parts words, a joint does not.
+GAP, JOINT = "\x1c", "\x1d"
 
-# Text has no white space at its ends: that is a piece of its own.
-_PIECES = r"""
-    (?P<alone> <!--.*?(?:-->|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <[!?][^>]*+>? | {alone} )
-    | (?P<tag> </?(?P<name>[^\W\d][^\s<>/]*+) (?: (?:[^<>"']++|"[^"]*+"|'[^']*+')*+> | [^<>]*+>? ) )
-    | (?P<entity> &\#?[\w.:-]++;? )
-    | \s++ | [^\s<&]++ (?: \s++ [^\s<&]++ )*+ | .
-    """
-_FLAGS = re.VERBOSE | re.DOTALL | re.IGNORECASE
-_HTML = re.compile(
-    _PIECES.replace("{alone}", r"<(?P<code>script|style)\b [^>]*+> .*?(?:</(?P=code)\s*+>|\Z)"), _FLAGS
-)
-_XML = re.compile(_PIECES.replace("{alone}", r"&(?!(?:amp|lt|gt|quot|apos);)[\w.:-]++;"), _FLAGS)
-_LINE = r"\n\r\v\f\x85\u2028\u2029"
-_TEXT = re.compile(
-    rf"(?P<line> [{_LINE}]\s*+ ) | (?P<tag> </?(?P<name>[^\W\d][^\s<>/]*+)[^<>{_LINE}]*+> )"
-    rf"| [^\S{_LINE}]++ | [^\s<]++ (?: [^\S{_LINE}]++ [^\s<]++ )*+ | <",
-    re.VERBOSE,
-)
-_NOT_TRANSLATED = re.compile(
-    r"""\stranslate\s*=\s*["']?no\b | \sclass\s*=\s*["']?[^"'>]*\bnotranslate\b""", _FLAGS
+_PIECE = re.compile(
+    r"""
+    (?P<alone> <!--.*?(?:-->|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <[!?][^<>]*+>?
+        | <(?P<code>script|style)\b [^>]*+> .*?(?:</(?P=code)\s*+>|\Z) )
+    | </?(?P<name>[^\W\d][^\s<>/]*+) (?: (?:[^<>"']++|"[^"]*+"|'[^']*+')*+> | [^<>]*+>? )
+    | (?P<line> [\n\r\v\f\x85\u2028\u2029]\s*+ ) | (?P<entity> &\#?[\w.:-]++;? )
+    | [^<&\n\r\v\f\x85\u2028\u2029]++ | .
+    """,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 
 
-class Item(NamedTuple):
-    """A piece of a document."""
+class Node(NamedTuple):
+    """A piece of a document: text, a tag, or an element with what is inside it."""
 
     raw: str  # as it stands there
-    text: str = ""  # what the model reads of it; "" for a tag
-    kind: str = "text"  # "open", "close" or "lone" for what stands between words; "break" between sentences
+    text: str  # with a joint for each tag of an element, and gaps for what else is not translated
+    start: int  # in the text of the document
+    kind: str = "text"  # "element"; "lone" for what stands between words; "break" between sentences
     name: str = ""
+    side: int = 0  # of a tag: 1 opens, -1 closes an element
+    inside: "Sequence[Node]" = ()  # an element, with its two tags
+    height: int = 0  # levels of elements
+
+    @property
+    def end(self) -> int:
+        """Return where it ends in the text of the document."""
+        return self.start + len(self.text)
 
 
-def read_items(document: str, form: str, ignored: Collection[str] = (), lines: bool = True) -> list[Item]:
+def read(document: str, form: str, lines: bool = True, ignored: Collection[str] = ()) -> Iterable[Node]:
     """Return the pieces of a document in their order.
 
-    form: "text", "html" or "xml". ignored: tags whose content is not translated. lines: in "text", a line
-    break ends a sentence.
+    form: "text", "html" or "xml". lines: in "text", a line break ends a sentence. ignored: tags whose content
+    is not translated.
     """
-    if form == "text":
-        return list(_read_text(document, lines))
-    names = frozenset(ignored if form == "xml" else map(str.lower, ignored))
-
-    def is_kept(tag: Item) -> bool:
-        if form == "html" and VOID.fullmatch(tag.name):
-            return False
-        kept = tag.name in names or (form == "html" and KEPT.fullmatch(tag.name) is not None)
-        return kept or _NOT_TRANSLATED.search(tag.raw) is not None
-
-    items = list(_keep(_read_markup(document, form == "html"), is_kept))
-    return items if form == "html" else _outline(items)
+    kept, nodes = {*ignored, *map(str.lower, ignored), *(KEPT if form == "html" else ())}, list[Node]()
+    for kind, group in groupby(pieces_of(document, form, lines), lambda piece: piece.kind):
+        pieces = list(group)
+        text = "".join(piece.text for piece in pieces)
+        nodes += [Node(source_of(pieces), text, pieces[0].start)] if kind == "text" else pieces
+    nodes = _pair_up(nodes, kept)
+    return _outline(nodes) if form == "xml" else nodes
 
 
-def _read_text(text: str, lines: bool) -> Iterator[Item]:
-    for match in _TEXT.finditer(text):
-        if match["line"]:
-            yield Item(match[0], kind="break" if lines else "lone")
-        elif match["tag"]:
-            yield Item(match[0], "", _kind(match[0]), match["name"])
-        else:
-            yield Item(match[0], match[0])
+def source_of(nodes: Iterable[Node]) -> str:
+    """Return pieces of a document as they stand there."""
+    return "".join(node.raw for node in nodes)
 
 
-def _read_markup(document: str, is_html: bool) -> Iterator[Item]:
-    preformatted = False
-    for match in (_HTML if is_html else _XML).finditer(document):
-        raw, name = match[0], match["name"] or ""
-        if match["alone"]:
-            yield Item(raw, kind="lone")
-        elif name and is_html:
+def pieces_of(document: str, form: str, lines: bool = True) -> Iterator[Node]:
+    """Yield text, tags and what else stands in a document, one after another."""
+    is_html, is_text, place = form == "html", form == "text", 0
+    breaking = is_text and lines
+    for match in _PIECE.finditer(document):
+        raw, text, name, kind, side = match[0], GAP, match["name"] or "", "lone", 0
+        if is_html and name:
             name = name.lower()
-            if name == "pre":
-                preformatted = raw[1] != "/"
-            kind = "break" if BLOCKS.fullmatch(name) else "lone" if VOID.fullmatch(name) else _kind(raw)
-            yield Item(raw, "", kind, name)
-        elif name:
-            yield Item(raw, "", _kind(raw), name)
-        elif preformatted and not match["entity"]:
-            yield from _read_text(raw, lines=True)
+            kind = "break" if BLOCKS.fullmatch(name) else "lone"
+            breaking = raw[1] != "/" if name == "pre" else breaking
+        if (name or match["alone"]) and not (is_text and raw[-1] != ">"):
+            if name and raw[-1] == ">" and raw[-2] != "/" and not (is_html and VOID.fullmatch(name)):
+                side = -1 if raw[1] == "/" else 1
+        elif match["line"] and (breaking or is_text):
+            kind = "break" if breaking else "lone"
         else:
-            yield Item(raw, html.unescape(raw))
+            text = raw if is_text else html.unescape(raw)
+            unknown = match["entity"] and text == raw and not is_text
+            text, kind = (GAP, "lone") if unknown else (text, "text")
+        yield Node(raw, text, place, kind, name, side)
+        place += len(text)
 
 
-def _kind(tag: str) -> str:
-    """Return whether a tag opens, closes, or stands alone, as one without its > does."""
-    if tag[-1] != ">" or tag[-2] == "/":
-        return "lone"
-    return "close" if tag[1] == "/" else "open"
-
-
-def _keep(items: Iterator[Item], is_kept: Callable[[Item], bool]) -> Iterator[Item]:
-    """Make one piece of each element that is not translated, its tags and content."""
-    for item in items:
-        raw, kind, level = [item.raw], item.kind, 1
-        if not item.name or kind not in ("open", "break") or item.raw[1] == "/" or not is_kept(item):
-            yield item
-            continue
-        for inner in items:
-            raw.append(inner.raw)
-            if inner.name == item.name and inner.kind in ("open", "close", "break"):
-                level += -1 if inner.raw[1] == "/" else 1
-            if level == 0:
-                break
-        yield Item("".join(raw), kind="break" if kind == "break" else "lone")
-
-
-def _outline(items: list[Item]) -> list[Item]:
-    """Let a tag of XML separate sentences, unless text stands beside it in the same element."""
-    stack, parents, mixed = [0], list[int](), set[int]()
-    for number, item in enumerate(items, 1):
-        if item.kind == "close" and len(stack) > 1:
-            stack.pop()
-        parents.append(stack[-1])
-        if item.text.strip():
-            mixed.add(stack[-1])
-        if item.kind == "open":
-            stack.append(number)
-    return [
-        item._replace(kind="break") if item.kind != "text" and parent not in mixed else item
-        for item, parent in zip(items, parents, strict=True)
-    ]
-
-
-def pair_up(items: Iterable[Item]) -> list[Item]:
-    """Return the pieces with tags in pairs. A tag without its partner becomes "lone", a pair around a break
-    two breaks, and a pair that has no text inside, or too many levels, one piece."""
-    found, opened, waiting = list[Item](), list[tuple[int, int, int]](), Counter[str]()
-    heights, texts, breaks = [0], 0, 0
-    for item in items:
-        texts += item.text.strip() != ""
-        breaks += item.kind == "break"
-        if item.kind == "open":
-            opened.append((len(found), texts, breaks))
-            heights.append(0)
-            waiting[item.name] += 1
-        elif item.kind == "close" and not waiting[item.name]:
-            item = item._replace(kind="lone")
-        elif item.kind == "close":
-            while True:
-                (start, *before), height = opened.pop(), heights.pop()
-                heights[-1] = max(heights[-1], height)
-                waiting[found[start].name] -= 1
-                if found[start].name == item.name:
-                    break
-                found[start] = found[start]._replace(kind="lone")
-            if breaks > before[1]:
-                found[start], item = (tag._replace(kind="break") for tag in (found[start], item))
-            elif texts == before[0] or height == DEEPEST:
-                item = Item("".join(each.raw for each in [*found[start:], item]), kind="lone")
-                del found[start:]
+def _pair_up(pieces: Iterable[Node], kept: Collection[str]) -> list[Node]:
+    """Return the pieces, with elements in place of tags in pairs. A tag without its partner stays alone, a
+    pair around a break becomes two breaks. kept: tags whose content is not translated."""
+    found, opened, waiting, breaks = list[Node](), list[tuple[int, int]](), Counter[str](), 0
+    for piece in pieces:
+        if piece.side > 0:
+            opened.append((len(found), breaks))
+            waiting[piece.name] += 1
+        elif piece.side < 0 and waiting[piece.name]:
+            name = ""
+            while name != piece.name:
+                start, before = opened.pop()
+                name = found[start].name
+                waiting[name] -= 1
+            is_kept = name in kept or NOT_TRANSLATED.search(found[start].raw) is not None
+            if breaks > before and not is_kept:
+                found[start], piece = (tag._replace(kind="break") for tag in (found[start], piece))
             else:
-                heights[-1] = max(heights[-1], height + 1)
-        found.append(item)
-    for start, *_ in opened:
-        found[start] = found[start]._replace(kind="lone")
+                piece, breaks = _element([*found[start:], piece], is_kept), before
+                del found[start:]
+        breaks += piece.kind == "break"
+        found.append(piece)
     return found
+
+
+def _element(nodes: Sequence[Node], is_kept: bool) -> Node:
+    """Make one piece of an element. It is not translated if it has no text inside, or too many levels."""
+    (first, *inside, last), height = nodes, max(node.height for node in nodes) + 1
+    raw, text = source_of(nodes), JOINT + "".join(node.text for node in inside) + JOINT
+    if is_kept or height > DEEPEST or text.isspace():
+        return Node(raw, GAP * len(text), first.start, first.kind)
+    whole = (first._replace(text=JOINT), *inside, last._replace(text=JOINT))
+    return Node(raw, text, first.start, "element", inside=whole, height=height)
+
+
+def _outline(nodes: Sequence[Node]) -> Iterator[Node]:
+    """Let a tag of XML separate sentences, unless text stands beside it in the same element."""
+    is_mixed = any(node.kind == "text" and node.text.strip() for node in nodes)
+    for node in nodes:
+        if node.inside and not is_mixed:
+            first, *inside, last = node.inside
+            yield from (first._replace(kind="break"), *_outline(inside), last._replace(kind="break"))
+        else:
+            yield node if is_mixed or node.kind == "text" else node._replace(kind="break")

@@ -1,17 +1,18 @@
-"""Put the tags and placeholders of a sentence into its translation, by where the words went."""
+"""Put the tags and placeholders of a text into its translation, by where the words went."""
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
-from pellucid.serve.markup import Item
+from pellucid.serve.markup import GAP, JOINT, Node
 from pellucid.serve.placeholders import PLACEHOLDER
-from pellucid.serve.sentences import inside_word, is_word
+from pellucid.serve.sentences import is_word
 
-CLOSING = tuple(".,;:!?…)]}”»।॥、。！？")
+_DROPPED = re.compile(f"[{GAP}{JOINT}]")
 
 
 class Link(NamedTuple):
@@ -23,140 +24,100 @@ class Link(NamedTuple):
     source_end: int
 
 
-@dataclass
-class Mark:
-    """A pair of tags around source words, or what stands alone between words: a tag or a placeholder."""
+@dataclass(frozen=True)
+class Block:
+    """What stands between two breaks of a document, such as a paragraph."""
 
-    raw: str
-    start: int  # a place in the sentence
-    left: str = ""  # the character before it, if it stands alone; "" is an end of the sentence, or a tag
-    right: str = ""
-    parted: bool = False  # whether it parted a word: the sentence has a space in its place
-    close: str = ""  # the closing tag of a pair
-    end: int = 0
-    inside: list["Mark"] = field(default_factory=list)
-
-
-def take_out(items: Sequence[Item]) -> tuple[str, list[Mark]]:
-    """Return the text of a sentence without tags and with single spaces, and the tags as marks in it."""
-    whole = "".join(item.text for item in items)
-    text, place, levels = "", 0, [list[Mark]()]
-    edges = [Item(""), *items, Item("")]
-    for before, item, after in zip(edges, items, edges[2:], strict=False):
-        if item.kind == "text":
-            piece = re.sub(r"\s+", " ", item.text)
-            text += piece.lstrip(" ") if text == "" or text[-1] == " " else piece
-            place += len(item.text)
-        elif item.kind == "close":
-            levels.pop()
-            levels[-1][-1].close, levels[-1][-1].end = item.raw, len(text)
-        else:
-            if item.kind == "lone" and after.text.startswith(CLOSING):
-                text = text.rstrip(" ")
-            mark = Mark(item.raw, len(text))
-            levels[-1].append(mark)
-            if item.kind == "open":
-                levels.append(mark.inside)
-                continue
-            mark.left, mark.right = before.text[-1:], after.text[:1]
-            mark.parted = inside_word(whole, place)
-            text += " " if mark.parted and text[-1] != " " else ""
-    return text.rstrip(), levels[0]
+    nodes: Sequence[Node]
+    text: str  # of the whole document
+    spans: Sequence[tuple[int, int]]  # where sentences start and end in it
+    encode: Callable[[str], str]  # turns text into text of the document, with entities in HTML and XML
 
 
 def put_back(
-    marks: Sequence[Mark], source: str, text: str, links: Sequence[Link], encode: Callable[[str], str]
+    block: Block, marks: Sequence[Node], text: str, links: Sequence[Link], anchors: Sequence[Link]
 ) -> str:
-    """Return a translation with the marks of its source. encode: turns text into the document's text."""
-    pieces, cursor, last = [""], 0, "x"
+    """Return a translation of a block with its marks: tags and placeholders. anchors: links of places instead
+    of words, where sentences start and end."""
+    edge, pieces, cursor, last = Node("", "", 0), [""], 0, "x"
+    everything = Node("", block.text, 0, inside=(edge, *marks, edge))
+    by_source = sorted([*links, *anchors], key=lambda link: (link.source_start, link.source_end, link.start))
+    beside = partial(_beside, block.text, by_source)
     found = PLACEHOLDER.finditer(text)  # nothing is put into one
     ends = {place: each.end() for each in found for place in range(each.start() + 1, each.end())}
-
-    def put(piece: str, right: str) -> None:
-        nonlocal last
-        if piece:
-            pieces.append(" " + piece if _wants_space(last, piece[0]) else piece)
-            last = right
-
-    everything = Mark("", -1, end=len(source) + 1, inside=list(marks))
-    for place, raw, mark in _order(everything, sorted(links), 0, len(text), _beside(source, text, links)):
-        place = ends.get(place, place)
-        put(encode(text[cursor:place]), "x")
-        cursor = max(cursor, place)
-        if mark and mark.parted and text[cursor : cursor + 1] == " ":
-            cursor += 1
-        elif mark and mark.parted:
-            pieces[-1] = pieces[-1].removesuffix(" ")
-        if mark and _wants_space(mark.left, pieces[-1][-1:]):
-            put(" ", "x")
-        put(raw, mark.right if mark else "x")
-    put(encode(text[cursor:]), "x")
+    for place, node in _order(everything, sorted(links), 0, len(text), beside):
+        place = max(ends.get(place, place), cursor)
+        before, cursor, left, right = _DROPPED.sub("", text[cursor:place]), place, "x", "x"
+        if GAP in node.text:
+            left, right = _sides(block.text, node)
+            before = before.removesuffix(" ") if is_word(left) else before
+            cursor += is_word(right) and text.startswith(" ", place)
+        for piece, *touched in ((block.encode(before), "x", "x"), (node.raw, left, right)):
+            if piece:
+                space = _wants_space(touched[0], pieces[-1][-1:]) or _wants_space(last, piece[0])
+                pieces.append(" " + piece if space else piece)
+                last = touched[1]
     return "".join(pieces)
+
+
+def _sides(source: str, node: Node) -> tuple[str, str]:
+    """Return the characters beside a piece of a text; "" is an end of the text, or a tag."""
+    left, right = source[max(node.start - 1, 0) : node.start], source[node.end : node.end + 1]
+    return _DROPPED.sub("", left), _DROPPED.sub("", right)
 
 
 def _wants_space(beside: str, now: str) -> bool:
     """Tell whether a mark needs a space on a side where the first character stood, and the second stands."""
     if beside.isspace():
         return now.strip() != ""
-    return (is_word(now) or now == "&") and not is_word(beside)
-
-
-def _beside(source: str, text: str, links: Sequence[Link]) -> Callable[[Mark, Mark], int]:
-    """Return what finds the place of a mark that stands inside another: before the translation of the next
-    word there, or after that of the word before, whichever is nearer to it in the source."""
-    by_start = sorted((link.source_start, link.start) for link in links)
-    by_end = sorted((link.source_end, link.end) for link in links)
-
-    def place(mark: Mark, outer: Mark) -> int:
-        near = [(len(source) + 1, 0, 0 if mark.start == 0 else len(text))]
-        after, before = bisect_left(by_start, (mark.start,)), bisect_right(by_end, (mark.start, inf)) - 1
-        if after < len(links) and by_start[after][0] < outer.end:
-            word = is_word(source[mark.start : mark.start + 1])
-            near.append((by_start[after][0] - mark.start, 0 if word else 2, by_start[after][1]))
-        if before >= 0 and by_end[before][0] > outer.start:
-            near.append((mark.start - by_end[before][0], 1, by_end[before][1]))
-        return min(near)[2]
-
-    return place
+    loose = beside == "" and now not in "<> "  # what stood at an end of the text touches nothing
+    return (is_word(now) or now == "&" or loose) and not is_word(beside)
 
 
 def _order(
-    outer: Mark, links: Sequence[Link], low: int, high: int, beside: Callable[[Mark, Mark], int]
-) -> Iterator[tuple[int, str, Mark | None]]:
-    """Yield the marks inside another in their new order: where, what, and the mark if it stands alone. low,
-    high: where the outer one stands in the translation. links: of the words there, sorted."""
-    runs = _longest_runs([mark for mark in outer.inside if mark.close], links)
-    taken = sorted((start, end, source) for source, (_, start, end) in runs.items())
-    spans = list[tuple[int, int, int]]()
-    for number, mark in enumerate(outer.inside):
-        if mark.close and mark.start in runs:
-            spans.append((*runs[mark.start][1:], number))
-            continue
-        place = min(max(beside(mark, outer), low), high)
-        start, end, source = taken[bisect_left(taken, (place,)) - 1] if taken else (0, 0, 0)
-        if start < place < end:  # not inside a pair that it stood beside
-            place = start if mark.start <= source else end
-        spans.append((place, place, number))
+    outer: Node, links: Sequence[Link], low: int, high: int, beside: Callable[[Node, Node, int], int]
+) -> Iterator[tuple[int, Node]]:
+    """Yield the two tags of an element, and between them what is not text inside it, with their places in the
+    translation. low, high: of the element there. links: of its words, sorted."""
+    first, *marks, last = outer.inside
+    yield low, first
+    runs, spans = _longest_runs(marks, links), list[tuple[int, int, int]]()
+    for number, mark in enumerate(marks):
+        place = min(max(beside(mark, outer, high), low), high)
+        spans.append((*runs.get(number, (place, place)), number))
     for start, end, number in sorted(spans):
-        mark = outer.inside[number]
-        yield start, mark.raw, None if mark.close else mark
-        if mark.close:
-            first = bisect_left(links, start, key=lambda link: link.start)
-            last = bisect_right(links, end, key=lambda link: link.end)
-            yield from _order(mark, links[first:last], start, end, beside)
-            yield end, mark.close, None
+        mark, start, end = marks[number], max(start, low), max(end, low)
+        if mark.inside:
+            words = links[bisect_left(links, (start,)) : bisect_left(links, (end,))]
+            yield from _order(mark, words, start, end, beside)
+        else:
+            yield start, mark
+        low = end
+    yield high, last
 
 
-def _longest_runs(pairs: Sequence[Mark], links: Sequence[Link]) -> dict[int, tuple[int, int, int]]:
-    """Return the most words of each pair of tags with none of another pair's between them: their count, and
-    where they start and end; by where the pair starts in the source."""
-    starts, best = [pair.start for pair in pairs], dict[int, tuple[int, int, int]]()
-    run, last = (0, 0, 0), -1
-    for link in links:
-        number = bisect_right(starts, link.source_start) - 1
-        if number < 0 or link.source_start >= pairs[number].end:
-            continue
-        run = (run[0] + 1, run[1], link.end) if number == last else (1, link.start, link.end)
-        best[starts[number]] = max(best.get(starts[number], run), run, key=lambda each: each[0])
-        last = number
-    return best
+def _beside(source: str, by_source: Sequence[Link], mark: Node, outer: Node, default: int) -> int:
+    """Return the place of a mark that stands inside another: before the translation of the next word there,
+    or after that of the word before if it touches that one."""
+    number = bisect_left(by_source, mark.start, key=lambda link: link.source_start)
+    after = [link.start for link in by_source[number : number + 1] if link.source_start < outer.end]
+    number = bisect_right(by_source, mark.start, key=lambda link: link.source_end) - 1
+    before = [link.end for link in by_source[max(number, 0) : number + 1] if link.source_end > outer.start]
+    touches = not mark.inside and _sides(source, mark)[0].strip()
+    return next(iter(before + after if touches else after + before), default)
+
+
+def _longest_runs(marks: Sequence[Node], links: Sequence[Link]) -> dict[int, tuple[int, int]]:
+    """Return for each element, by its number among the marks, where in the translation the most of its words
+    stand with none of another's between them."""
+    pairs = [(-1, -1, -1)]
+    pairs += [(mark.start, mark.end, number) for number, mark in enumerate(marks) if mark.inside]
+
+    def pair_of(link: Link) -> int:
+        _, end, number = pairs[bisect_left(pairs, (link.source_end,)) - 1]
+        return number if link.source_start < end else -1
+
+    best = dict[int, list[Link]]()
+    for number, group in groupby((link for link in links if pair_of(link) >= 0), pair_of):
+        best[number] = max(best.get(number, []), list(group), key=len)
+    return {number: (run[0].start, run[-1].end) for number, run in best.items()}

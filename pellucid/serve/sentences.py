@@ -10,6 +10,7 @@ import unicodedata
 
 from sentencex import segment
 
+from pellucid.serve.markup import GAP, JOINT
 from pellucid.text.preparation import valid
 
 # Scripts that put no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese.
@@ -17,18 +18,24 @@ UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 AT_ONCE = 4000  # characters that are split together: in a text without spaces, time grows with their square
+_GAP = re.compile(rf"\s*{GAP}\s*(?=[.,;:!?…)\]}}”»।॥、。！？])")
+
+
+def as_read(text: str) -> str:
+    """Return text as the model reads it: with single spaces, none where a tag stood before punctuation."""
+    return " ".join(_GAP.sub("", text.replace(JOINT, "")).split())
 
 
 def sentence_ends(text: str, language: str | None) -> list[int]:
-    """Return where each sentence ends, without and with the white space that follows."""
+    """Return where each sentence ends, with the white space that follows."""
     # sentencex 1.0 fails at white space of several bytes behind an initial, such as "vitamine C\xa0."
     plain = re.sub(r"\s", " ", valid(text))
     ends, start = list[int](), 0
     while start < len(plain):
         found = segment(language or "en", plain[start : start + AT_ONCE])
         for sentence in found[:-1] if start + AT_ONCE < len(plain) and len(found) > 1 else found:
-            ends += (start + len(sentence.rstrip()), start + len(sentence))
             start += len(sentence)
+            ends.append(start)
     return ends
 
 

@@ -13,6 +13,7 @@ from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
 T = TypeVar("T")
+WORD = re.compile(r"[^\s.,;!?]+|[.,;!?]+")  # what stands between spaces, without the punctuation at its end
 Rule = Callable[[list[str]], list[tuple[str, int]]]  # from words to words, each with its source word's number
 
 
@@ -64,32 +65,32 @@ def translate(document: str, rule: Rule, form: str = "text", **options: object) 
         return cast("Sequence[Hypothesis]", [say(text, rule) for text in texts])
 
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> Sequence[Sequence[Link]]:
-        return [links_in(cast("Answer", hypothesis), text) for _, hypothesis, text in asked]
+        return [links_in(cast("Answer", hypothesis), source, text) for source, hypothesis, text in asked]
 
     return finished(translate_plans([plan], answer, align))[0]
 
 
 def say(text: str, rule: Rule) -> Answer:
-    """Translate one sentence. A word is what stands between spaces, without the punctuation at its end."""
-    found = list(re.finditer(r"[^\s.,;!?]+|[.,;!?]+", text))
+    """Translate one sentence. The links have the numbers of words in place of their places."""
+    found = list(WORD.finditer(text))
     said, links, last = "", list[Link](), -1
     for word, number in rule([each[0] for each in found]):
-        start, end = found[number].span()
+        start = found[number].start()
         if said and (number == last + 1 or word[0] not in ".,;!?"):
             said += text[found[number - 1].end() : start] if number == last + 1 else " "
-        links.append(Link(len(said), len(said) + len(word), start, end))
+        links.append(Link(len(said), len(said) + len(word), number, number))
         said, last = said + word, number
     return Answer(said, links)
 
 
-def links_in(answer: Answer, text: str) -> list[Link]:
-    """Return the links of an answer whose text was changed a little."""
-    links, cursor = list[Link](), 0
+def links_in(answer: Answer, source: str, text: str) -> list[Link]:
+    """Return the links of an answer whose text was changed a little, in a source with its white space."""
+    words, links, cursor = [each.span() for each in WORD.finditer(source)], list[Link](), 0
     for link in answer.links:
         word = answer.text[link.start : link.end]
         if (start := text.find(word, cursor)) >= 0:
             cursor = start + len(word)
-            links.append(link._replace(start=start, end=cursor))
+            links.append(Link(start, cursor, *words[link.source_start]))
     return links
 
 

@@ -3,11 +3,13 @@
 import pytest
 from serve.fake_models import backwards, forgetful, loud, same, translate
 
+from pellucid.serve.sentences import as_read
 from pellucid.serve.texts import make_plan
 
 
 def sentences(document: str, form: str = "text", **options: object) -> list[str]:
-    return [each.text for each in make_plan(document, form, **options).sentences]  # type: ignore[arg-type]
+    blocks = [part for part in make_plan(document, form, **options).parts if not isinstance(part, str)]
+    return [as_read(block.text[slice(*span)]) for block in blocks for span in block.spans]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_html(document: str, expected: str) -> None:
         ("<a>one <b>two</b> three</a>", "<a>THREE <b>TWO</b> ONE</a>"),
         ("<a>one &unknown; two &#65;</a>", "<a>A &unknown; TWO ONE</a>"),
         ("<p>one<![CDATA[two]]></p><?php three ?>", "<p>ONE<![CDATA[two]]></p><?php three ?>"),
-        ("<script>one two</script>", "<script>TWO ONE</script>"),
+        ("<s>one two</s><script>one two</script>", "<s>TWO ONE</s><script>one two</script>"),
     ],
 )
 def test_xml(document: str, expected: str) -> None:
@@ -134,6 +136,12 @@ def test_broken_markup_is_not_repaired(document: str, form: str) -> None:
         ("a{0}b", "B A{0}"),
         ("<b>one {0}</b> two", "TWO <b>ONE {0}</b>"),
         ("{0} one two {1}", "{0} TWO ONE {1}"),
+        ("{0} {1} one two.", "{0} {1} TWO ONE."),
+        ("<b>{0}</b> one <i>two {1}</i>", "<b>{0}</b><i>TWO {1}</i> ONE"),
+        (
+            "one {n, plural, one {<b>#</b> a} other {b}} two",
+            "{n, plural, one {<b>#</b> a} other {b}} TWO ONE",
+        ),
     ],
 )
 def test_a_placeholder_that_got_lost_is_placed(text: str, expected: str) -> None:
