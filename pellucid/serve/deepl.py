@@ -93,7 +93,9 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
         if body.model_extra.get(name):
             raise Refusal(403, f"{name}: {NOT_HERE}")
     form, split = body.tag_handling or "text", body.split_sentences or "1"
-    cut = {"lines": split == "1", "sentences": split != "0", "ignored": _names(body.ignore_tags)}
+    cut = {"lines": split == "1", "sentences": split != "0", "outline": body.outline_detection}
+    fields = {"ignored": "ignore_tags", "splitting": "splitting_tags", "inline": "non_splitting_tags"}
+    cut |= {name: _names(getattr(body, field)) for name, field in fields.items()}
     target = _target(service, body)
     asking = translate_texts(service, asked.client, texts, body.source_lang, target, form=form, **cut)
     said = list[dict[str, Any]]()
@@ -107,7 +109,7 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
 
 
 def _names(tags: Tags) -> list[str]:
-    return re.split(r"[\s,]+", tags if isinstance(tags, str) else ",".join(tags))
+    return re.findall(r"[^\s,]+", tags if isinstance(tags, str) else ",".join(tags))
 
 
 def _target(service: Service, body: Translate) -> str:

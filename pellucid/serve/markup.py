@@ -54,19 +54,28 @@ class Node(NamedTuple):
         return self.start + len(self.text)
 
 
-def read(document: str, form: str, lines: bool = True, ignored: Collection[str] = ()) -> Iterable[Node]:
+def read(
+    document: str,
+    form: str,
+    lines: bool = True,
+    ignored: Collection[str] = (),
+    splitting: Collection[str] = (),
+    inline: Collection[str] = (),
+    outline: bool = True,
+) -> Iterable[Node]:
     """Return the pieces of a document in their order.
 
     form: "text", "html" or "xml". lines: in "text", a line break ends a sentence. ignored: tags whose content
-    is not translated.
+    is not translated. Of XML, splitting: tags that separate sentences, inline: tags that do not, and outline:
+    find out whether the others do.
     """
     kept, nodes = {*ignored, *map(str.lower, ignored), *(KEPT if form == "html" else ())}, list[Node]()
-    for kind, group in groupby(pieces_of(document, form, lines), lambda piece: piece.kind):
+    for kind, group in groupby(pieces_of(document, form, lines, splitting), lambda piece: piece.kind):
         pieces = list(group)
         text = "".join(piece.text for piece in pieces)
         nodes += [Node(source_of(pieces), text, pieces[0].start)] if kind == "text" else pieces
     nodes = _pair_up(nodes, kept)
-    return _outline(nodes) if form == "xml" else nodes
+    return _outline(nodes, inline) if form == "xml" and outline else nodes
 
 
 def source_of(nodes: Iterable[Node]) -> str:
@@ -74,7 +83,9 @@ def source_of(nodes: Iterable[Node]) -> str:
     return "".join(node.raw for node in nodes)
 
 
-def pieces_of(document: str, form: str, lines: bool = True) -> Iterator[Node]:
+def pieces_of(
+    document: str, form: str, lines: bool = True, splitting: Collection[str] = ()
+) -> Iterator[Node]:
     """Yield text, tags and what else stands in a document, one after another."""
     is_html, is_text, place = form == "html", form == "text", 0
     breaking = is_text and lines
@@ -84,6 +95,8 @@ def pieces_of(document: str, form: str, lines: bool = True) -> Iterator[Node]:
             name = name.lower()
             kind = "break" if BLOCKS.fullmatch(name) else "lone"
             breaking = raw[1] != "/" if name == "pre" else breaking
+        elif name in splitting:
+            kind = "break"
         if (name or match["alone"]) and not (is_text and raw[-1] != ">"):
             if name and raw[-1] == ">" and raw[-2] != "/" and not (is_html and VOID.fullmatch(name)):
                 side = -1 if raw[1] == "/" else 1
@@ -132,12 +145,18 @@ def _element(nodes: Sequence[Node], is_kept: bool) -> Node:
     return Node(raw, text, first.start, "element", inside=whole, height=height)
 
 
-def _outline(nodes: Sequence[Node]) -> Iterator[Node]:
+def _outline(nodes: Sequence[Node], inline: Collection[str]) -> Iterator[Node]:
     """Let a tag of XML separate sentences, unless text stands beside it in the same element."""
-    is_mixed = any(node.kind == "text" and node.text.strip() for node in nodes)
-    for node in nodes:
-        if node.inside and not is_mixed:
-            first, *inside, last = node.inside
-            yield from (first._replace(kind="break"), *_outline(inside), last._replace(kind="break"))
-        else:
-            yield node if is_mixed or node.kind == "text" else node._replace(kind="break")
+    for _, group in groupby(nodes, lambda node: node.kind == "break"):
+        part = list(group)
+        is_mixed = any(
+            node.text.strip() and (node.inside[0].name in inline if node.inside else node.kind == "text")
+            for node in part
+        )
+        for node in part:
+            if node.inside and not is_mixed:
+                first, *inside, last = node.inside
+                first, last = (tag._replace(kind="break") for tag in (first, last))
+                yield from (first, *_outline(inside, inline), last)
+            else:
+                yield node if is_mixed or node.kind == "text" else node._replace(kind="break")

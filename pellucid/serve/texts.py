@@ -3,10 +3,11 @@
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 from pellucid.serve.markup import GAP, JOINT, Node, read, source_of
 from pellucid.serve.placeholders import PLACEHOLDER, leave_out, mend
@@ -40,18 +41,16 @@ def make_plan(
     form: str = "text",
     language: str | None = None,
     *,
-    lines: bool = True,
     sentences: bool = True,
-    ignored: Collection[str] = (),
+    **how: Any,
 ) -> Plan:
     """Take a document apart.
 
-    form: "text", "html" or "xml". language: of the document, such as "de". lines: in "text", a line break
-    ends a sentence. sentences: end a sentence also by its punctuation. ignored: tags whose content is not
-    translated.
+    form: "text", "html" or "xml". language: of the document, such as "de". sentences: end a sentence also by
+    its punctuation. how: more settings of `read`.
     """
     encode = str if form == "text" else partial(html.escape, quote=False)
-    nodes, parts = list(read(document, form, lines, ignored)), list[str | Block]()
+    nodes, parts = list(read(document, form, **how)), list[str | Block]()
     text = "".join(node.text for node in nodes)
     for is_break, group in groupby(nodes, lambda node: node.kind == "break"):
         block = list(group)

@@ -1,5 +1,7 @@
 """What stands around the words comes back: white space, tags, entities, placeholders, broken markup."""
 
+from typing import Any
+
 import pytest
 from serve.fake_models import backwards, forgetful, loud, same, translate
 
@@ -91,6 +93,27 @@ def test_html(document: str, expected: str) -> None:
 def test_xml(document: str, expected: str) -> None:
     assert translate(document, backwards, "xml") == expected
     assert translate(document, same, "xml") == document
+
+
+NEIGHBOURS, INSIDE = "<a><b>one two</b> <c>three four</c></a>", "<p>one <b>two</b> three</p>"
+
+
+@pytest.mark.parametrize(
+    ("document", "how", "expected"),
+    [
+        (NEIGHBOURS, {"inline": ["b", "c"]}, "<a><c>FOUR THREE</c> <b>TWO ONE</b></a>"),
+        (NEIGHBOURS, {"outline": False}, "<a><c>FOUR THREE</c> <b>TWO ONE</b></a>"),
+        (NEIGHBOURS, {"outline": False, "splitting": ["c"]}, "<a><b>TWO ONE</b> <c>FOUR THREE</c></a>"),
+        (INSIDE, {"splitting": ["b"]}, "<p>ONE <b>TWO</b> THREE</p>"),
+        (INSIDE, {"splitting": ["b"], "ignored": ["b"]}, "<p>ONE <b>two</b> THREE</p>"),
+        ("one<br/>two three", {"splitting": ["br"]}, "ONE<br/>THREE TWO"),
+    ],
+)
+def test_tags_of_xml_separate_sentences_if_one_says_so(
+    document: str, how: dict[str, Any], expected: str
+) -> None:
+    assert translate(document, backwards, "xml", **how) == expected
+    assert translate(document, same, "xml", **how) == document
 
 
 def test_entities_are_decoded_once_and_encoded_once() -> None:
