@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from cachetools import TTLCache
-from pydantic import ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, WithJsonSchema
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
@@ -27,6 +27,7 @@ SHOWN = 3  # languages that /detect names
 SURE = 0.9  # how probable a language without a model must be so that a text is refused
 KEPT, ROOM = 1800, 64  # seconds for which a translated file is kept, and files of full size that are
 Text = Annotated[str, Field(min_length=1)]
+Code = Annotated[str, StringConstraints(min_length=1, to_lower=True)]
 
 
 class Fields(Body):
@@ -53,8 +54,8 @@ class Detect(Fields):
 class Translate(Detect):
     """What /translate takes."""
 
-    source: Text = Field(description="the language of the texts; auto: detect that of each")
-    target: Text = Field(description="the language to translate to")
+    source: Code = Field(description="the language of the texts; auto: detect that of each")
+    target: Code = Field(description="the language to translate to")
     format: Literal["text", "html"] = "text"
     alternatives: int = Field(0, ge=0, le=10, strict=False, description="how many other translations")
 
@@ -63,8 +64,8 @@ class TranslateFile(Fields):
     """What /translate_file takes."""
 
     file: Annotated[UploadFile, WithJsonSchema({"type": "string", "format": "binary"})]
-    source: Text
-    target: Text
+    source: Code
+    target: Code
 
 
 def _check_size(service: Service, texts: Sequence[str], most: int) -> None:
@@ -76,7 +77,7 @@ def _check_size(service: Service, texts: Sequence[str], most: int) -> None:
 
 def _language(service: Service, code: str) -> str:
     """Return the language that a code means. Raise an error if it is not served."""
-    if (found := service.languages.find(OTHER_NAMES.get(code.lower(), code))) is None:
+    if (found := service.languages.find(OTHER_NAMES.get(code, code))) is None:
         raise UsageError(f"{code} is not supported")
     return found
 

@@ -54,7 +54,7 @@ def test_a_text_is_translated_however_it_is_sent(where: str, server: Server) -> 
 
 def test_the_languages_of_several_texts_are_detected_one_by_one(server: Server) -> None:
     texts = ["Je mange une pomme", "I like cats", "...", ""]
-    said = translated(server, q=texts, source="auto", target="en", alternatives=3)
+    said = translated(server, q=texts, source="AUTO", target="EN-GB", alternatives=3)
     assert said["translatedText"] == ["I eat an apple", *texts[1:]]
     found = [each["language"] for each in said["detectedLanguage"]]
     assert found[:2] == ["fr", "en"] and said["detectedLanguage"][0]["confidence"] > 90
