@@ -23,7 +23,7 @@ REGISTERS = {"more": "_formal", "less": "_informal"}
 WITHOUT = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id", "custom_instructions")
 MISSING = ("/v2/document", "/v2/glossaries", "/v2/write", "/v3/")
 VERBS = "GET POST PUT PATCH DELETE"
-ROWS = list[dict[str, str | bool]]
+ROWS = list[dict[str, str | int | bool]]
 NOT_HERE = "this server does not have it, whatever the key."
 
 
