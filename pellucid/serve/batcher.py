@@ -23,7 +23,7 @@ from pellucid.search.session import TOO_LARGE, SearchStep, Session
 from pellucid.serve.line import Group, Line, Member
 
 RECENT = 10.0  # seconds of steps by which the speed is measured; earlier ones count less and less
-TRIAL = 4  # tokens of each sentence with which the speed is measured at first
+TRIAL = 8, 2  # tokens of the sentences with which the speed is measured at first, and of their hypotheses
 
 
 def room_for(decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int) -> Room:
@@ -87,9 +87,10 @@ class Batcher:
         return tokens * (1 + width * self._said / self._read)
 
     def measure(self) -> "Future[list[list[Found]]]":
-        """Begin equal sentences, twice as many as there is room for, so that the speed is known."""
-        one = replace(self._typical, max_length=TRIAL)
-        return self.submit([one] * (2 * self.room.rows // one.options.width), "")
+        """Begin short sentences, one more than there is room for, so that the speed is known soon."""
+        read, said = TRIAL
+        one = replace(self._typical, source=self._typical.source[-read:], max_length=said)
+        return self.submit([one] * (1 + self.room.rows // one.options.width), "")
 
     def submit(
         self, requests: Sequence[Request], client: str, grew: Callable[[list[int]], None] | None = None
