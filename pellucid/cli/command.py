@@ -39,9 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except PellucidError as error:
         message = _with_options(error, arguments)
-        if error.exit_code > 128:  # a signal stopped a training, and its state is saved
+        if error.exit_code > 128:  # a signal stopped it, and its state is saved
             again = [word for word in map(str, argv) if word != "--resume"]
-            again += ["--resume"] if arguments.verb == "train" else []
+            again += ["--resume"] if "resume" in arguments else []
             message += f"\nTo go on: {shlex.join(['pellucid', *again])}"
         return _complain(message, error.exit_code)
     except (MemoryError, RuntimeError) as error:

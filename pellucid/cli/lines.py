@@ -22,7 +22,7 @@ def standard_input(bad_utf8: str) -> Iterator[str]:
         tell("Type a sentence and Enter; Ctrl-D (on Windows Ctrl-Z and Enter) ends.")
     # Without the buffer, whose lock a thread that waits for a line would hold when Python ends.
     for number, line in enumerate(arrivals(getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)), 1):
-        yield _text(line, STANDARD_INPUT, number, bad_utf8)
+        yield as_text(line, STANDARD_INPUT, number, bad_utf8)
 
 
 def arrivals(stream: BinaryIO) -> Iterator[bytes]:
@@ -38,6 +38,14 @@ def arrivals(stream: BinaryIO) -> Iterator[bytes]:
         yield bytes(begun)
 
 
+def as_text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
+    """Decode a line as UTF-8. Remove a byte order mark from the first line; return "" for a line to skip."""
+    if number == 1:
+        line = line.removeprefix(BOM_UTF8)
+    text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, OR_ELSE)
+    return text if is_utf8 or bad_utf8 != "skip" else ""
+
+
 def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
     """Return a list of lines for each side of parallel text. Raise an error if their lengths differ."""
     files = corpus_of(arguments, first, second)
@@ -45,7 +53,7 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
     texts: list[list[str]] = [[] for _ in names]
     for number, row in enumerate(read_rows(files), 1):
         for lines, name, line in zip(texts, names, row, strict=True):
-            lines.append(_text(line, name, number, arguments.bad_utf8))
+            lines.append(as_text(line, name, number, arguments.bad_utf8))
     return texts
 
 
@@ -83,11 +91,3 @@ def put(lines: Iterable[str]) -> None:
 def tell(line: str) -> None:
     """Print a message to standard error."""
     print(line, file=sys.stderr)
-
-
-def _text(line: bytes, name: str, number: int, bad_utf8: str) -> str:
-    """Decode a line as UTF-8. Remove a byte order mark from the first line; return "" for a line to skip."""
-    if number == 1:
-        line = line.removeprefix(BOM_UTF8)
-    text, is_utf8 = decode(line, f"{name}:{number}", bad_utf8, OR_ELSE)
-    return text if is_utf8 or bad_utf8 != "skip" else ""

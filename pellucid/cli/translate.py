@@ -1,9 +1,11 @@
-"""pellucid translate: translate standard input line by line."""
+"""pellucid translate: translate standard input, or a file into another one, line by line."""
 
 import argparse
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pellucid.cli.bulk import translate_file
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, standard_input
 from pellucid.data.corpus import STANDARD_INPUT
@@ -18,21 +20,29 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
     check_values(options)  # before torch is imported, which takes a while
+    if arguments.source is not None or arguments.out is not None or arguments.resume:
+        translate_file(arguments, options, _rows)
+        return
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
     translations = translator.translate_each(standard_input(arguments.bad_utf8), arguments.to, **options)
     doubts = Doubts(translator.vocabulary, STANDARD_INPUT, arguments.to)
     for number, translation in enumerate(translations):
-        if arguments.json:
-            put([_as_json(translator, translation, arguments)])
-        elif arguments.n_best:
-            each = translation.hypotheses
-            put(f"{number} ||| {one.text} ||| {one.score:.4f}" for one in each)
-        else:
-            put([translation.text])
+        put(_rows(translator, number, translation, arguments))
         doubts.add(translation)
     doubts.tell()
+
+
+def _rows(
+    translator: "Translator", number: int, translation: "Translation", arguments: argparse.Namespace
+) -> Iterable[str]:
+    """Return the lines that are written for a line of the input. number: its index."""
+    if arguments.json:
+        return [_as_json(translator, translation, arguments)]
+    if arguments.n_best:
+        return [f"{number} ||| {one.text} ||| {one.score:.4f}" for one in translation.hypotheses]
+    return [translation.text]
 
 
 def _as_json(translator: "Translator", translation: "Translation", arguments: argparse.Namespace) -> str:

@@ -207,6 +207,7 @@ class TextTranslator:
         """Return the input of the search for sentences of usual lengths, which tells how much room those need
         that come one by one."""
         self._check_language(to)
+        to = to or next(iter(self.vocabulary.target_languages), None)  # any, if each source names its own
         lengths = (self._longest, *USUAL * MANY)
         sentences = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
         # Without the prefix, which may be too long for them though it is not for the sources.

@@ -30,6 +30,14 @@ def test_an_edit_and_a_watcher_of_the_thread_that_asks_are_obeyed() -> None:
     assert list(ours.translate_each(LINES)) == plain
 
 
+def test_each_source_may_name_its_language() -> None:
+    demo = pellucid.load("demo", "cpu")
+    translations = demo.translate_each([">>es<< I like cats", ">>fr<< I like cats", "I like cats"])
+    assert [next(translations).text for _ in range(2)] == ["Me gustan los gatos", "J'aime les chats"]
+    with pytest.raises(UsageError, match="the model translates to hi, en, es, fr: say which"):
+        next(translations)
+
+
 @pytest.mark.parametrize(
     ("sources", "options", "message"),
     [
