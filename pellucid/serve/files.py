@@ -6,6 +6,7 @@ cut into pieces: what it declares, such as entities, is neither read nor opened.
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -95,13 +96,16 @@ def _read_subtitles(content: str, source: str | None, target: str) -> File:
 def _break(before: str, text: str) -> str:
     """Return a text in as many lines as there were before, each about as long; a line ends at a space that is
     not in a tag or before a mark."""
-    spaces = [each.start() for each in re.finditer(r" (?![^<>]*>|[!?:;»])", text)]
-    size, count = len(text), before.count("\n") + 1
-    ends = [
-        min(spaces, key=lambda place: abs(place * count - size * line)) for line in range(1, count) if spaces
-    ]
+    spaces = [each.start() for each in re.finditer(r"<[^<>]*>| (?![!?:;»])", text) if each[0] == " "]
+    letters, count = [*text], before.count("\n") + 1
     line_end = "\r\n" if "\r\n" in before else "\n"
-    return "".join(line_end if place in ends else letter for place, letter in enumerate(text))
+    for line in range(1, count):
+        wanted = len(text) * line / count
+        place = bisect_left(spaces, wanted)
+        if near := spaces[max(place - 1, 0) : place + 1]:
+            end = near[0] if wanted - near[0] <= near[-1] - wanted else near[-1]
+            letters[end] = line_end
+    return "".join(letters)
 
 
 def _read_json(content: str, source: str | None, target: str) -> File:

@@ -122,6 +122,14 @@ def test_a_subtitle_has_as_many_lines_as_before(before: str, text: str, lines: l
     assert file.fill([text]).decode() == times + ("\r\n" if "\r" in before else "\n").join(lines)
 
 
+def test_a_subtitle_may_be_very_long() -> None:
+    data = "00:00:01,000 --> 00:00:02,000\n" + "a\n" * 50_000
+    (slot,) = (file := read_file("a.srt", data.encode(), "en", "es")).slots
+    assert len(file.fill([slot.text]).splitlines()) == len(
+        file.fill(["<a " * 30_000 + " b" * 50_000]).splitlines()
+    )
+
+
 def test_a_memory_of_an_unknown_language_gives_what_is_not_in_the_target_language() -> None:
     assert [slot.text for slot in read_file("a.tmx", TMX.encode(), None, "es").slots][1:] == ["C", "E", "G"]
 
