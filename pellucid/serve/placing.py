@@ -102,7 +102,8 @@ def _beside(source: str, by_source: Sequence[Link], mark: Node, outer: Node, def
     number = bisect_left(by_source, mark.start, key=lambda link: link.source_start)
     after = [link.start for link in by_source[number : number + 1] if link.source_start < outer.end]
     number = bisect_right(by_source, mark.start, key=lambda link: link.source_end) - 1
-    before = [link.end for link in by_source[max(number, 0) : number + 1] if link.source_end > outer.start]
+    words = [link for link in by_source[max(number, 0) : number + 1] if link.source_start < link.source_end]
+    before = [link.end for link in words if link.source_end > outer.start]
     touches = not mark.inside and _sides(source, mark)[0].strip()
     return next(iter(before + after if touches else after + before), default)
 
