@@ -39,24 +39,28 @@ def put_back(
 ) -> str:
     """Return a translation of a block with its marks: tags and placeholders. anchors: links of places instead
     of words, where sentences start and end."""
-    edge, pieces, cursor, last = Node("", "", 0), [""], 0, "x"
+    edge = Node("", "", 0)
     everything = Node("", block.text, 0, inside=(edge, *marks, edge))
     by_source = sorted([*links, *anchors], key=lambda link: (link.source_start, link.source_end, link.start))
     beside = partial(_beside, block.text, by_source)
     found = PLACEHOLDER.finditer(text)  # nothing is put into one
     ends = {place: each.end() for each in found for place in range(each.start() + 1, each.end())}
+    pieces, cursor, left_now, beside_last = list[str](), 0, "", "x"
     for place, node in _order(everything, sorted(links), 0, len(text), beside):
         place = max(ends.get(place, place), cursor)
         before, cursor, left, right = _DROPPED.sub("", text[cursor:place]), place, "x", "x"
-        if GAP in node.text:
+        if alone := GAP in node.text:
             left, right = _sides(block.text, node)
             before = before.removesuffix(" ") if is_word(left) else before
             cursor += is_word(right) and text.startswith(" ", place)
-        for piece, *touched in ((block.encode(before), "x", "x"), (node.raw, left, right)):
+        for piece, *touched in ((block.encode(before), "x", "x"), (node.raw if alone else "", left, right)):
             if piece:
-                space = _wants_space(touched[0], pieces[-1][-1:]) or _wants_space(last, piece[0])
+                space = _wants_space(touched[0], left_now) or _wants_space(beside_last, piece[0])
                 pieces.append(" " + piece if space else piece)
-                last = touched[1]
+                left_now, beside_last = piece[-1], touched[1]
+        if not alone:
+            pieces.append(node.raw)
+            left_now, beside_last = "", "x"
     return "".join(pieces)
 
 
