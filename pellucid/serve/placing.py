@@ -34,19 +34,18 @@ class Block:
     encode: Callable[[str], str]  # turns text into text of the document, with entities in HTML and XML
 
 
-def put_back(
-    block: Block, marks: Sequence[Node], text: str, links: Sequence[Link], anchors: Sequence[Link]
-) -> str:
-    """Return a translation of a block with its marks: tags and placeholders. anchors: links of places instead
-    of words, where sentences start and end."""
+def put_back(block: Block, marks: Sequence[Node], text: str, links: Sequence[Link]) -> str:
+    """Return a translation of a block with its marks: tags and placeholders. Links to places instead of words
+    say where sentences start and end."""
     edge = Node("", "", 0)
     everything = Node("", block.text, 0, inside=(edge, *marks, edge))
-    by_source = sorted([*links, *anchors], key=lambda link: (link.source_start, link.source_end, link.start))
+    by_source = sorted(links, key=lambda link: (link.source_start, link.source_end, link.start))
     beside = partial(_beside, block.text, by_source)
+    words = sorted(part for link in links if link.start < link.end for part in _parts(block.text, text, link))
     found = PLACEHOLDER.finditer(text)  # nothing is put into one
     ends = {place: each.end() for each in found for place in range(each.start() + 1, each.end())}
     pieces, cursor, left_now, beside_last = list[str](), 0, "", "x"
-    for place, node in _order(everything, sorted(links), 0, len(text), beside):
+    for place, node in _order(everything, words, 0, len(text), beside):
         place = max(ends.get(place, place), cursor)
         before, cursor, left, right = _DROPPED.sub("", text[cursor:place]), place, "x", "x"
         if alone := GAP in node.text:
@@ -62,6 +61,15 @@ def put_back(
             pieces.append(node.raw)
             left_now, beside_last = "", "x"
     return "".join(pieces)
+
+
+def _parts(source: str, text: str, link: Link) -> list[Link]:
+    """Return the links of the letters of a word that is its own translation, so that tags stay inside it; and
+    a link of another word as it is."""
+    places = [place for place in range(*link[2:]) if source[place] not in GAP + JOINT]
+    if len(places) == link[3] - link[2] or "".join(source[each] for each in places) != text[slice(*link[:2])]:
+        return [link]
+    return [Link(now, now + 1, place, place + 1) for now, place in enumerate(places, link.start)]
 
 
 def _sides(source: str, node: Node) -> tuple[str, str]:

@@ -16,14 +16,8 @@ from pellucid.serve.sentences import UNSPACED, as_read, sentence_ends
 from pellucid.translate.translation import Hypothesis
 
 Translate = Callable[[list[str]], Awaitable[Sequence[Hypothesis]]]
+Plan = Sequence[str | Block]  # a document taken apart: between its blocks, what comes back as it stood
 Align = Callable[[list[tuple[str, Hypothesis, str]]], Awaitable[Sequence[Sequence[Link]]]]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A document taken apart: blocks of sentences, and between them what comes back as it stood."""
-
-    parts: Sequence[str | Block]
 
 
 @dataclass
@@ -58,7 +52,7 @@ def make_plan(
         ends = sentence_ends(text[start:end], language) if sentences and not is_break else [end - start]
         spans = [] if is_break else list(_spans(text, start, [start + each for each in ends]))
         parts.append(Block(block, text, spans, encode) if spans else source_of(block))
-    return Plan(parts)
+    return parts
 
 
 def _spans(text: str, start: int, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -75,7 +69,7 @@ async def translate_plans(plans: Sequence[Plan], translate: Translate, align: Al
 
     align: gives the links of each (source, hypothesis, text that is used of it).
     """
-    blocks = [part for plan in plans for part in plan.parts if isinstance(part, Block)]
+    blocks = [part for plan in plans for part in plan if isinstance(part, Block)]
     sources = [block.text[start:end] for block in blocks for start, end in block.spans]
     answers = await _answers(sources, translate)
     crossed = [each for each in answers if GAP in each.source.strip() or JOINT in each.source.strip()]
@@ -84,7 +78,7 @@ async def translate_plans(plans: Sequence[Plan], translate: Translate, align: Al
         answer.links = links
     rest = iter(answers)
     done = iter([_join(block, [next(rest) for _ in block.spans]) for block in blocks])
-    return ["".join(part if isinstance(part, str) else next(done) for part in plan.parts) for plan in plans]
+    return ["".join(part if isinstance(part, str) else next(done) for part in plan) for plan in plans]
 
 
 async def _answers(sources: Sequence[str], translate: Translate) -> list[Answer]:
@@ -111,7 +105,7 @@ def _join(block: Block, answers: Sequence[Answer]) -> str:
     if all(each.text == as_read(each.source) for each in answers):
         return source_of(block.nodes)
     text, cursor, last = "", block.nodes[0].start, block.nodes[-1].end
-    links, anchors, taken = list[Link](), list[Link](), list[tuple[int, int]]()
+    links, taken = list[Link](), list[tuple[int, int]]()
     for (start, end), answer in zip([*block.spans, (last, last)], [*answers, None], strict=True):
         words = map(re.Match.span, re.finditer(r"\S+", block.text[cursor:start]))
         links += [Link(len(text) + a, len(text) + b, cursor + a, cursor + b) for a, b in words]
@@ -124,12 +118,12 @@ def _join(block: Block, answers: Sequence[Answer]) -> str:
             low, high = end - start - len(answer.source.lstrip()), len(answer.source.rstrip())
             found = answer.links or [Link(0, len(answer.text), low, high)]
             links += [Link(first + a, first + b, start + c, start + d) for a, b, c, d in found]
-            anchors += [Link(first, first, start, start), Link(len(text), len(text), end - 1, end)]
+            links += [Link(first, first, start, start), Link(len(text), len(text), end - 1, end)]
             if answer.source != block.text[start:end]:
                 spans = map(re.Match.span, PLACEHOLDER.finditer(block.text[start:end]))
                 taken += [(start + a, start + b) for a, b in spans]
     marks = list(_marks(block.nodes, taken, block.encode))
-    return put_back(block, marks, text, links, anchors)
+    return put_back(block, marks, text, links)
 
 
 def _marks(

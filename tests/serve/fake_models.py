@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from pellucid.serve.placing import Link
+from pellucid.serve.sentences import as_read
 from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
@@ -85,12 +86,15 @@ def say(text: str, rule: Rule) -> Answer:
 
 def links_in(answer: Answer, source: str, text: str) -> list[Link]:
     """Return the links of an answer whose text was changed a little, in a source with its white space."""
-    words, links, cursor = [each.span() for each in WORD.finditer(source)], list[Link](), 0
+    places = (place for place, letter in enumerate(source) if not letter.isspace())
+    letters = [[next(places) for _ in word] for word in WORD.findall(as_read(source))]
+    links, cursor = list[Link](), 0
     for link in answer.links:
         word = answer.text[link.start : link.end]
         if (start := text.find(word, cursor)) >= 0:
             cursor = start + len(word)
-            links.append(Link(start, cursor, *words[link.source_start]))
+            word_places = letters[link.source_start]
+            links.append(Link(start, cursor, word_places[0], word_places[-1] + 1))
     return links
 
 

@@ -14,6 +14,7 @@ from pellucid.serve.placeholders import PLACEHOLDER, mend
         ("{{ a.b }} {% if %}", ["{{ a.b }}", "{% if %}"]),
         ("{n, plural, one {a file} other {# files}}", ["{n, plural, one {a file} other {# files}}"]),
         ("{like this one}", []),
+        (r"One.\nTwo\t", [r"\n", r"\t"]),
         ("(see https://a.org/b?c=d&e#f). www.b.org, www.", ["https://a.org/b?c=d&e#f", "www.b.org"]),
         ("https://a.org/é।¡ https://a.org/bです", ["https://a.org/é", "https://a.org/b"]),
         ("me.too+x@mail.b-c.org. @you a@", ["me.too+x@mail.b-c.org"]),

@@ -10,7 +10,7 @@ from pellucid.serve.texts import make_plan
 
 
 def sentences(document: str, form: str = "text", **options: object) -> list[str]:
-    blocks = [part for part in make_plan(document, form, **options).parts if not isinstance(part, str)]
+    blocks = [part for part in make_plan(document, form, **options) if not isinstance(part, str)]
     return [as_read(block.text[slice(*span)]) for block in blocks for span in block.spans]  # type: ignore[arg-type]
 
 
@@ -59,6 +59,9 @@ def test_what_has_no_letters_is_not_translated() -> None:
     [
         ("one <b>two three</b> four", "FOUR <b>THREE TWO</b> ONE"),
         ("one <b>two <i>three</i></b>", "<b><i>THREE</i> TWO</b> ONE"),
+        ("one <b>two <img>three</b>", "<b><img>THREE TWO</b> ONE"),
+        ("<b>One two. Three</b> four", "<b>TWO ONE. FOUR THREE</b>"),
+        ("<p>H<sub>2</sub>O and <b>1</b>", "<p><b>1</b> AND H<sub>2</sub>O"),
         ("one <img src='a'> two", "<img src='a'> TWO ONE"),
         ("one<br>two", "ONE<br>TWO"),
         ("a &lt;b&gt; c &amp; &eacute;", "É &amp; C &lt;B&gt; A"),
@@ -85,6 +88,7 @@ def test_html(document: str, expected: str) -> None:
     [
         ("<a><b>one two</b><c>three four</c></a>", "<a><b>TWO ONE</b><c>FOUR THREE</c></a>"),
         ("<a>one <b>two</b> three</a>", "<a>THREE <b>TWO</b> ONE</a>"),
+        ("<a>one <b><i>two</i></b> three</a>", "<a>THREE <b><i>TWO</i></b> ONE</a>"),
         ("<a>one &unknown; two &#65;</a>", "<a>A &unknown; TWO ONE</a>"),
         ("<p>one<![CDATA[two]]></p><?php three ?>", "<p>ONE<![CDATA[two]]></p><?php three ?>"),
         ("<s>one two</s><script>one two</script>", "<s>TWO ONE</s><script>one two</script>"),
