@@ -23,16 +23,18 @@ from pellucid.search.session import TOO_LARGE, SearchStep, Session
 from pellucid.serve.line import Group, Line, Member
 
 RECENT = 10.0  # seconds of steps by which the speed is measured; earlier ones count less and less
+SPARE = 4  # times the cells of typical sentences: enough if a tenth is as long as may be
 TRIAL = 8, 2  # tokens of the sentences with which the speed is measured at first, and of their hypotheses
 
 
 def room_for(decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int) -> Room:
-    """Return the room of a session for sentences like these, in which all threads share each step. It has as
-    many places as rows, if the memory (in MB) allows that: sentences with one hypothesis take one row."""
+    """Return the room of a session for sentences like these, in which all threads share each step. If the
+    memory (in MB) allows that, it has as many places as rows, for sentences with one hypothesis, and spare
+    cells: a long sentence that waits until enough are free would hold up those behind it."""
     room, _ = plan(decoder, typical, special)
     threads = 1 if decoder.apart == 1 else min(MOST_SHARING, torch.get_num_threads())
     room = replace(room, threads=threads)
-    wide = replace(room, places=room.rows)
+    wide = replace(room, places=room.rows, cells=SPARE * room.cells)
     return wide if decoder.room_bytes(wide) <= memory << 20 else room
 
 

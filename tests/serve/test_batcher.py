@@ -12,6 +12,7 @@ import pytest
 
 import pellucid
 from pellucid.decoding.engine import EngineDecoding
+from pellucid.decoding.room import Places
 from pellucid.decoding.threads import decode
 from pellucid.errors import PellucidError, SentenceError
 from pellucid.search.hypotheses import Found
@@ -113,6 +114,13 @@ def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batche
     (found,) = batcher.submit([request(demo, LINES[1])], "single").result(20)
     assert batcher.waiting > 800 and found == alone(demo, request(demo, LINES[1]))
     assert many.result(30) == [alone(demo, request(demo))] * 1000
+
+
+def test_long_sentences_leave_no_row_empty(batcher: Batcher) -> None:
+    room, usual = batcher.room, batcher._typical
+    long = replace(usual, source=[3] * room.longest_source, max_length=room.longest)
+    waiting = [usual if number % 10 else long for number in range(room.rows)]
+    assert len(Places(room).join(waiting)) == room.rows // room.width
 
 
 def test_a_cancelled_sentence_leaves_within_a_step(demo: Translator, batcher: Batcher) -> None:
