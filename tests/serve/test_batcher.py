@@ -119,7 +119,7 @@ def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batche
 def test_long_sentences_leave_no_row_empty(batcher: Batcher) -> None:
     room, usual = batcher.room, batcher._typical
     long = replace(usual, source=[3] * room.longest_source, max_length=room.longest)
-    waiting = [usual if number % 10 else long for number in range(room.rows)]
+    waiting = [usual if number % 2 else long for number in range(room.rows)]
     assert len(Places(room).join(waiting)) == room.rows // room.width
 
 
