@@ -165,5 +165,5 @@ async def _reload(service: Service, wanted: asyncio.Event) -> None:
             await service.reload()
             collect()
             LOG.info("the models were loaded again.")
-        except (PellucidError, OSError) as error:
+        except Exception as error:
             LOG.error("the models were not loaded again, and the present ones go on: %s", error)

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from pellucid.serve.routes import Route
 ERRORS = {
     "400": "a field is wrong",
     "403": "the key is missing or wrong, or the server does not do this",
-    "404": "there is no such thing, or no longer",
     "408": "the request came too slowly",
     "413": "the request is too large",
     "415": "the body has another type",
@@ -41,9 +39,7 @@ def _operation(route: Route, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     answer = {"description": "the answer", "content": {route.gives: {"schema": returned}}}
     error = {"application/json": {"schema": {"type": "object"}}}
     errors = {code: {"description": about, "content": error} for code, about in ERRORS.items()}
-    where = {"in": "path", "required": True, "schema": {"type": "string"}}
-    parameters = [{"name": name, **where} for name in re.findall(r"{(\w+)}", route.path)]
-    operation = {"summary": route.about, "responses": {"200": answer, **errors}, "parameters": parameters}
+    operation = {"summary": route.about, "responses": {"200": answer, **errors}}
     if route.verb == "POST":
         needed = any(each.is_required() for each in route.body.model_fields.values())
         content = {kind: {"schema": body} for kind in route.accepts}

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from fake_models import finished
 
-from pellucid.serve.running import Line, Protocol, Server, listen
+from pellucid.serve.running import Line, Protocol, Server, _reload, listen
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]}
@@ -67,3 +67,25 @@ def test_a_line_of_the_log_is_json_and_has_no_text() -> None:
     line = json.loads(Line().format(record))
     assert (line["message"], line["error"]) == ("it failed", "ValueError") and line.keys() > {"time"}
     assert line["where"][0].startswith(f"{__file__}:")
+
+
+def test_a_reload_that_fails_is_told_and_may_be_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    results = iter((RuntimeError("this weight is missing."), None))
+
+    async def reload() -> None:
+        if error := next(results):
+            raise error
+
+    async def play() -> None:
+        wanted = asyncio.Event()
+        reloading = asyncio.create_task(_reload(SimpleNamespace(reload=reload), wanted))  # type: ignore[arg-type]
+        for count in (1, 2):
+            wanted.set()
+            while len(caplog.messages) < count:
+                await asyncio.sleep(0)
+        reloading.cancel()
+
+    caplog.set_level(logging.INFO)
+    finished(play())
+    failed = "the models were not loaded again, and the present ones go on: this weight is missing."
+    assert caplog.messages == [failed, "the models were loaded again."]
