@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
 
 BLOCK = 1000  # lines of the source; a run that was killed translates fewer than these again
-EVERY, MINUTE = 10.0, 6  # seconds between two lines on the progress; so many ago, the pace begins
+EVERY = 10.0  # seconds between two lines on the progress
+RECENT = 6  # of these lines; what was done since the first of them gives the pace
 FREE = {"verb", "model", "source", "out", "resume", "memory", "batch_tokens"}  # or compared by content
 # How far a new run is: lines of the source, bytes of OUT.part, and the hash of these lines.
 NOTHING = {"lines": 0, "size": 0, "source": hashlib.sha256().hexdigest()}
@@ -210,7 +211,7 @@ def _telling(
     be, at the pace of the last minute. first: how many were done before; left: the characters that were
     not."""
     number, done = first, 0
-    recent = deque([(time.monotonic(), first, done)], MINUTE)
+    recent = deque([(time.monotonic(), first, done)], RECENT)
     try:
         for number, each in enumerate(translations, first + 1):
             yield each

@@ -28,7 +28,7 @@ AGAIN = " A second {} stops at once; the run can then go on from step {:,}."
 
 
 class Interrupted(PellucidError):
-    """A signal stopped the training, and its state is saved. The exit code is 128 + the signal's number."""
+    """A signal stopped the work, and its state is saved. The exit code is 128 + the signal's number."""
 
     def __init__(self, message: str, number: int = signal.SIGINT) -> None:
         super().__init__(message)

@@ -286,6 +286,18 @@ def test_what_changes_no_translation_may_change(
     assert out.read_text("utf-8") == expected
 
 
+@pytest.mark.parametrize("options", ["--json", "--beam 2 --n-best 2", "--bad-utf8 skip"])
+def test_options_write_what_standard_output_has(
+    pellucid: Command, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str
+) -> None:
+    monkeypatch.setattr(bulk, "BLOCK", 2)
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(b"\xef\xbb\xbfa b\r\n\nc" + b" \xff\nd e\n" * ("skip" in options))
+    command = "translate", toy_model, *options.split()
+    assert pellucid(*command, "--source", source, "--out", out).code == 0
+    assert out.read_text("utf-8") == pellucid(*command, stdin=source.read_bytes()).out
+
+
 def test_a_line_that_ends_the_command_is_named(
     pellucid: Command, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

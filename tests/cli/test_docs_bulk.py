@@ -51,6 +51,7 @@ def test_its_links_lead_somewhere_and_pages_lead_to_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # Ray starts a dozen processes
 def test_on_a_cluster_each_line_is_there_once_though_a_worker_is_killed(
     pellucid: Command, toy_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +71,7 @@ def test_on_a_cluster_each_line_is_there_once_though_a_worker_is_killed(
         | {"PYTHONPATH": f"{ROOT / 'examples'}{os.pathsep}{ROOT}", "RAY_USAGE_STATS_ENABLED": "0"},
         capture_output=True,
         encoding="utf-8",
-        timeout=280,
+        timeout=800,
     )
     assert ended.returncode == 0, ended.stderr
     command = "translate", toy_model, "--source", "in.txt", "--out", "expected.txt", "--beam", 1
