@@ -33,13 +33,12 @@ def run(arguments: argparse.Namespace) -> None:
             raise UsageError(
                 f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
             )
-    keys = Keys(arguments.keys)
-    limits = Limits(**dict(arguments.limits))
+    limits, keys = Limits(**dict(arguments.limits)), Keys(arguments.keys)
     with listen(arguments.host, arguments.port) as listening:
-        service = Service(named, limits, arguments.device, arguments.precision, arguments.memory)
+        service = Service(named, limits, keys, arguments.device, arguments.precision, arguments.memory)
         host, port = listening.getsockname()[:2]
         LOG.info("http://%s:%s", f"[{host}]" if ":" in host else host, port)
         for model in service.models:
             LOG.info("%s: %s", model.name, ", ".join("-".join(pair) for pair in model.pairs))
         LOG.info("limits: %s", ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
-        answer(service, keys, listening)
+        answer(service, listening)

@@ -2,10 +2,9 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -17,7 +16,6 @@ from starlette.routing import Route as Path
 from pellucid.errors import PellucidError
 from pellucid.serve import deepl, explaining, libretranslate, ours, plugins
 from pellucid.serve.admission import Refusal
-from pellucid.serve.keys import Keys
 from pellucid.serve.metrics import Metrics
 from pellucid.serve.pages import pages
 from pellucid.serve.routes import Asked, Json, Route, as_error, read, unless_gone
@@ -40,12 +38,6 @@ FOREIGN_PAGES = Middleware(
 )
 
 
-class Status(BaseModel):
-    """What /health and /ready say."""
-
-    status: str
-
-
 async def health(service: Service, asked: Asked) -> dict[str, str]:
     """Say that the process lives."""
     return {"status": "ok"}
@@ -56,11 +48,12 @@ async def ready(service: Service, asked: Asked) -> Response:
     return Json({"status": "ready" if service.is_ready else "stopping"}, 200 if service.is_ready else 503)
 
 
-def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starlette:
-    """Return the application. more: routes of other interfaces."""
+def make_app(service: Service) -> Starlette:
+    """Return the application."""
     metrics = Metrics(service)
 
     async def figures(service: Service, asked: Asked) -> Response:
+        """Return the figures for Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def spec(service: Service, asked: Asked) -> dict[str, Any]:
@@ -72,13 +65,12 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
     table = [
         *ours.ROUTES,
         *explaining.ROUTES,
-        *libretranslate.make_routes(service.limits, keys.are_needed),
+        *libretranslate.ROUTES,
         *deepl.ROUTES,
         *plugins.ROUTES,
-        *more,
-        Route("GET", "/health", health, "Say that the process lives.", returns=Status, is_open=True),
-        Route("GET", "/ready", ready, "Say whether requests are accepted.", returns=Status, is_open=True),
-        Route("GET", "/metrics", figures, "Figures for Prometheus.", gives="text/plain", is_open=True),
+        Route("GET", "/health", health, returns=dict[str, str], is_open=True),
+        Route("GET", "/ready", ready, returns=dict[str, str], is_open=True),
+        Route("GET", "/metrics", figures, returns=str, gives="text/plain", is_open=True),
         Route("GET", "/spec", spec, is_open=True),
         Route("GET", "/docs", docs, is_open=True),
     ]
@@ -93,18 +85,16 @@ def make_app(service: Service, keys: Keys, more: Sequence[Route] = ()) -> Starle
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
 
     routes = pages(service)
-    routes += [Path(row.path, _endpoint(service, keys, row, metrics), methods=[row.verb]) for row in table]
+    routes += [Path(row.path, _endpoint(service, row, metrics), methods=row.verbs.split()) for row in table]
     return Starlette(routes=routes, middleware=[FOREIGN_PAGES], exception_handlers={HTTPException: unknown})
 
 
-def _endpoint(
-    service: Service, keys: Keys, route: Route, metrics: Metrics
-) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
     """Return what answers the requests of a route, each with a line in the log and in the figures."""
 
     async def answer(request: Request) -> Response:
         began = time.perf_counter()
-        response = await _answer(service, keys, route, request)
+        response = await _answer(service, route, request)
         seconds = time.perf_counter() - began
         metrics.count(route.path, response.status_code, seconds)
         LOG.info({"route": route.path, "status": response.status_code, "seconds": round(seconds, 4)})
@@ -114,10 +104,10 @@ def _endpoint(
     return answer
 
 
-async def _answer(service: Service, keys: Keys, route: Route, request: Request) -> Response:
+async def _answer(service: Service, route: Route, request: Request) -> Response:
     """Return the answer to a request, or an error in the form of the route's interface."""
     try:
-        asked = keys.admit(route, await read(request, route, service.limits))
+        asked = await read(service, route, request)
         made = await unless_gone(request, route.answer(service, asked))
         return made if isinstance(made, Response) else Json(made)
     except ClientDisconnect:

@@ -3,6 +3,7 @@ refused as DeepL refuses it to a key that may not use it."""
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -12,7 +13,7 @@ from pellucid.serve.admission import Refusal
 from pellucid.serve.body import Body
 from pellucid.serve.codes import name_of, short
 from pellucid.serve.documents import translate_documents
-from pellucid.serve.routes import FILES, FORM, JSON, Anything, Asked, Route
+from pellucid.serve.routes import FILES, FORM, JSON, Asked, Route
 from pellucid.serve.service import AUTO, Job, Service
 
 MOST = 50  # texts of a request
@@ -22,11 +23,8 @@ REGIONS = {"EN": ("EN-GB", "EN-US"), "PT": ("PT-BR", "PT-PT")}  # its clients re
 REGISTERS = {"more": "_formal", "less": "_informal"}
 WITHOUT = ("glossary_id", "glossary_ids", "style_id", "translation_memory_id", "custom_instructions")
 MISSING = ("/v2/document", "/v2/glossaries", "/v2/write", "/v3/")
-VERBS = "GET POST PUT PATCH DELETE"
 ROWS = list[dict[str, str | int | bool]]
 NOT_HERE = "this server does not have it, whatever the key."
-
-
 Tags = str | list[str]  # with commas between, in one text or in several
 
 
@@ -154,15 +152,11 @@ async def missing(service: Service, asked: Asked) -> None:
     raise Refusal(403, f"{asked.request.url.path}: {NOT_HERE}")
 
 
-TABLE: list[tuple[Any, ...]] = [
-    ("POST", "/v2/translate", translate, "As DeepL: translate texts.", Translate, dict[str, ROWS]),
-    ("GET POST", "/v2/languages", languages, "As DeepL: list languages.", Kind, ROWS),
-    ("GET POST", "/v2/usage", usage, "As DeepL: count characters.", Anything, dict[str, int]),
-    ("GET", "/v2/glossary-language-pairs", glossary_pairs, "", Anything, Any),
-    *((VERBS, f"{path}{{rest:path}}", missing, "", Anything, Any) for path in MISSING),
-]
+row = partial(Route, accepts=(JSON, FORM, FILES), error=as_message)
 ROUTES = [
-    Route(verb, path, answer, about, body, returns, (JSON, FORM, FILES), error=as_message)
-    for verbs, path, answer, about, body, returns in TABLE
-    for verb in verbs.split()
+    row("POST", "/v2/translate", translate, Translate, dict[str, ROWS]),
+    row("GET POST", "/v2/languages", languages, Kind, ROWS),
+    row("GET POST", "/v2/usage", usage, returns=dict[str, int]),
+    row("GET", "/v2/glossary-language-pairs", glossary_pairs),
+    *(row("GET POST PUT PATCH DELETE", f"{path}{{rest:path}}", missing) for path in MISSING),
 ]

@@ -48,7 +48,8 @@ Explain = create_model("Explain", __base__=Sentence, **SETTINGS)
 
 
 async def explain(service: Service, asked: Asked) -> dict[str, Any]:
-    """Translate a sentence as it is served, or with edits in float32, and explain it by a pass in float32."""
+    """Translate a sentence as it is served, or with edits in float32, and explain it by a pass in float32:
+    its steps, its alignment, and tensors of the pass."""
     job, body, found = await read_job(service, asked), asked.body, None
     model = service.languages.model(job.sources[0], job.target)
     async with service.entered(job):
@@ -82,5 +83,4 @@ def _edits(asked: Edit, heads: int) -> Edits:
     return (without_scale if asked.edit == "without_scale" else without_residual)(asked.part)
 
 
-ABOUT = "Translate a sentence, and return its steps, its alignment, and tensors of the pass that explains it."
-ROUTES = [Route("POST", "/v1/explain", explain, ABOUT, Explain, dict[str, Any])]
+ROUTES = [Route("POST", "/v1/explain", explain, Explain, dict[str, Any])]

@@ -8,24 +8,22 @@ from pathlib import PurePath
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from cachetools import TTLCache
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, WithJsonSchema
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from pellucid.errors import UsageError
-from pellucid.serve.admission import Limits, Refusal
+from pellucid.serve.admission import Refusal
 from pellucid.serve.body import Body
 from pellucid.serve.codes import name_of, short
 from pellucid.serve.documents import translate_documents, translate_ways
 from pellucid.serve.files import READERS, read_file
 from pellucid.serve.routes import FILES, FORM, JSON, Asked, Route
-from pellucid.serve.service import AUTO, Job, Service
+from pellucid.serve.service import AUTO, KEPT, Job, Service
 
 OTHER_NAMES = {"pb": "pt-BR", "zt": "zh-Hant"}  # codes of older versions
 SHOWN = 3  # languages that /detect names
 SURE = 0.9  # how probable a language without a model must be so that a text is refused
-KEPT, ROOM = 1800, 64  # seconds for which a translated file is kept, and files of full size that are
 Text = Annotated[str, Field(min_length=1)]
 Code = Annotated[str, StringConstraints(min_length=1, to_lower=True)]
 
@@ -130,15 +128,15 @@ async def languages(service: Service, asked: Asked) -> list[dict[str, Any]]:
     return said
 
 
-async def settings(needs_key: bool, service: Service, asked: Asked) -> dict[str, Any]:
+async def settings(service: Service, asked: Asked) -> dict[str, Any]:
     """Return what a page for people needs to know, and all limits."""
     target = service.languages.targets()[0]
     source = {"code": AUTO, "name": "Auto Detect"}
     return {
         "charLimit": service.limits.characters,
         "frontendTimeout": 500,  # milliseconds until what is typed is translated
-        "apiKeys": needs_key,
-        "keyRequired": needs_key,
+        "apiKeys": service.keys.are_needed,
+        "keyRequired": service.keys.are_needed,
         "suggestions": False,
         "filesTranslation": True,
         "supportedFilesFormat": [*READERS],
@@ -152,7 +150,7 @@ async def suggest(service: Service, asked: Asked) -> None:
     raise Refusal(403, "Suggestions are disabled on this server.")
 
 
-async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str, str]:
+async def translate_file(service: Service, asked: Asked) -> dict[str, str]:
     """Translate the texts of a file, and return where the translated file is."""
     body, most, end = asked.body, service.limits.texts, time.monotonic() + service.limits.seconds
     target = _language(service, body.target)
@@ -166,31 +164,26 @@ async def translate_file(kept: Any, service: Service, asked: Asked) -> dict[str,
         job = Job(asked.client, some, [source] * len(some), target, seconds=end - time.monotonic())
         done += await translate_documents(service, job, file.form, ignored=file.ignored)
     found = secrets.token_urlsafe(16) + name.suffix
-    kept[found] = f"{name.stem}_{short(target)}{name.suffix}", await service.aside(file.fill, done)
+    service.files[found] = f"{name.stem}_{short(target)}{name.suffix}", await service.aside(file.fill, done)
     return {"translatedFileUrl": f"{asked.request.base_url}download_file/{found}"}
 
 
-async def download_file(kept: Any, service: Service, asked: Asked) -> Response:
+async def download_file(service: Service, asked: Asked) -> Response:
     """Return a translated file."""
-    if (found := kept.get(asked.request.path_params["name"])) is None:
+    if (found := service.files.get(asked.request.path_params["name"])) is None:
         raise Refusal(404, f"there is no such file. A file is kept for {KEPT // 60} minutes.")
     name = quote(found[0], errors="replace")
     headers = {"content-disposition": f"attachment; filename=\"{name}\"; filename*=utf-8''{name}"}
     return Response(found[1], headers=headers, media_type="application/octet-stream")
 
 
-def make_routes(limits: Limits, needs_key: bool) -> list[Route]:
-    """Return the rows of the table. needs_key: whether clients need a key."""
-    kept: Any = TTLCache(ROOM * limits.body_bytes, KEPT, getsizeof=lambda each: len(each[1]))
-    to_file, of_file = partial(translate_file, kept), partial(download_file, kept)
-    forms, row, rows = (JSON, FORM, FILES), dict[str, Any], list[dict[str, Any]]
-    tell = partial(settings, needs_key)
-    return [
-        Route("POST", "/translate", translate, "Translate one text or several.", Translate, row, forms),
-        Route("POST", "/detect", detect, "Detect the language of a text.", Detect, rows, forms),
-        Route("POST", "/translate_file", to_file, "Translate a file.", TranslateFile, row, forms),
-        Route("GET", "/download_file/{name}", of_file, is_open=True),
-        Route("GET", "/languages", languages, "List the languages.", returns=rows, is_open=True),
-        Route("GET", "/frontend/settings", tell, "Return the limits.", returns=row, is_open=True),
-        Route("POST", "/suggest", suggest, accepts=forms, is_open=True),
-    ]
+row = partial(Route, accepts=(JSON, FORM, FILES))
+ROUTES = [
+    row("POST", "/translate", translate, Translate, dict[str, Any]),
+    row("POST", "/detect", detect, Detect, list[dict[str, Any]]),
+    row("POST", "/translate_file", translate_file, TranslateFile, dict[str, str]),
+    Route("GET", "/download_file/{name}", download_file, is_open=True),
+    Route("GET", "/languages", languages, returns=list[dict[str, Any]], is_open=True),
+    Route("GET", "/frontend/settings", settings, returns=dict[str, Any], is_open=True),
+    row("POST", "/suggest", suggest, is_open=True),
+]

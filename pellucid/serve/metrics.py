@@ -24,34 +24,27 @@ PRESENT = {
 }
 
 
-class Batchers(Collector):
-    """Reads the figures of each batcher when they are asked for."""
+class Metrics(Collector):
+    """The figures of one server; those of its batchers are read when they are asked for."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def collect(self) -> Iterable[Metric]:
-        """Yield the figures, labelled with the languages of the model."""
-        for family, names in ((CounterMetricFamily, COUNTED), (GaugeMetricFamily, PRESENT)):
-            for name, about in names.items():
-                metric = family(f"pellucid_{name}", about, labels=["model"])
-                for number, model in enumerate(self._service.models):
-                    metric.add_metric([f"{number}"], getattr(model.batcher, name))
-                yield metric
-
-
-class Metrics:
-    """The figures of one server."""
-
-    def __init__(self, service: Service) -> None:
-        self._registry = CollectorRegistry()
-        self._registry.register(Batchers(service))
+        self._service, self._registry = service, CollectorRegistry()
+        self._registry.register(self)
         ProcessCollector(registry=self._registry)
         about: dict[str, Any] = dict(registry=self._registry, namespace="pellucid")
         self._answers = Counter("answers", "Answers", ["route", "status"], **about)
         self._seconds = Histogram(
             "answer_seconds", "Seconds until an answer", ["route"], buckets=SECONDS, **about
         )
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the figures of the batchers, labelled with the number of the model."""
+        for family, names in ((CounterMetricFamily, COUNTED), (GaugeMetricFamily, PRESENT)):
+            for name, about in names.items():
+                metric = family(f"pellucid_{name}", about, labels=["model"])
+                for number, model in enumerate(self._service.models):
+                    metric.add_metric([f"{number}"], getattr(model.batcher, name))
+                yield metric
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""

@@ -107,7 +107,7 @@ async def read_job(service: Service, asked: Asked) -> Job:
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
-    """Translate one text or several."""
+    """Translate one text or several, with every option of the library."""
     job, said = await read_job(service, asked), list[dict[str, Any]]()
     if asked.body.format != "sentence":
         texts = await translate_documents(service, job, asked.body.format)
@@ -154,7 +154,8 @@ class Growth:
 
 
 async def stream(service: Service, asked: Asked) -> StreamingResponse:
-    """Translate a text, and send each piece of its translation as soon as it will not change any more."""
+    """Translate a text, and send each piece of its translation as soon as it will not change any more.
+    Events: piece (text that follows), then end (the translation) or error."""
     job = await read_job(service, asked)
     if len(job.texts) != 1 or any(job.options.get(name, 1) != 1 for name in ("beam", "n_best")):
         raise UsageError("a stream is of one text, and follows one hypothesis. Leave out beam and n_best.")
@@ -201,21 +202,6 @@ def _event(name: str, data: Any) -> str:
 
 
 ROUTES = [
-    Route(
-        "POST",
-        "/v1/translate",
-        translate,
-        "Translate one text or several, with every option of the library.",
-        Translate,
-        Answer,
-    ),
-    Route(
-        "POST",
-        "/v1/stream",
-        stream,
-        "Translate a text; events: piece (text that follows), then end (the translation) or error.",
-        Translate,
-        str,
-        gives="text/event-stream",
-    ),
+    Route("POST", "/v1/translate", translate, Translate, Answer),
+    Route("POST", "/v1/stream", stream, Translate, str, gives="text/event-stream"),
 ]

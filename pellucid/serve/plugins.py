@@ -61,7 +61,7 @@ def as_code(status: int, message: str) -> dict[str, Any]:
 
 
 ROUTES = [
-    Route("POST", "/imme", immersive, "For Immersive Translate.", Several),
-    Route("POST", "/kiss", kiss, "For KISS Translator.", Several),
-    Route("POST", "/deeplx", deeplx, "For plug-ins that ask DeepLX.", One, error=as_code),
+    Route("POST", "/imme", immersive, Several, dict[str, list[dict[str, str]]]),
+    Route("POST", "/kiss", kiss, Several, Any),
+    Route("POST", "/deeplx", deeplx, One, dict[str, Any], error=as_code),
 ]

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from pellucid.folder.manifest import jsonable
-from pellucid.serve.admission import Limits, Refusal
+from pellucid.serve.admission import Refusal
 from pellucid.serve.body import Body
 from pellucid.serve.service import Service
 
@@ -45,23 +45,28 @@ def as_error(status: int, message: str) -> dict[str, Any]:
 class Route:
     """A row of the table of routes.
 
-    answer: returns what becomes JSON, or a response.
-    about: a sentence for the description in OpenAPI.
-    body, returns: the types of what comes, which is checked, and of what goes.
+    verbs: the methods of HTTP, with spaces between.
+    answer: returns what becomes JSON, or a response. Its docstring describes the route.
+    body, returns: the types of what comes, which is checked, and of what goes. Without the latter, OpenAPI
+    does not name the route.
     accepts, gives: the types of content that may come, and the one that goes.
     error: makes the body of an error from a status and a message.
     """
 
-    verb: str
+    verbs: str
     path: str
     answer: Callable[[Service, Asked], Awaitable[Any]]
-    about: str = ""
     body: type[Body] = Anything
-    returns: Any = Any
+    returns: Any = None
     accepts: Sequence[str] = (JSON,)
     gives: str = JSON
     error: Callable[[int, str], Any] = as_error
     is_open: bool = False  # without a key, where others need one
+
+    @property
+    def about(self) -> str:
+        """Return what the route does, for its description."""
+        return " ".join((self.answer.__doc__ or "").split())
 
 
 class Json(Response):
@@ -74,20 +79,27 @@ class Json(Response):
         return json.dumps(jsonable(content), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
 
 
-async def read(request: Request, route: Route, limits: Limits) -> Asked:
+async def read(service: Service, route: Route, request: Request) -> Asked:
     """Read a request, its query too, and raise an error if it is too large, too slow, or not what the route
-    accepts. A field that comes several times is a list."""
+    accepts, or if its key is wrong. A field that comes several times is a list.
+
+    A key stands in the header Authorization, behind a word, or in the field api_key."""
     fields, kind = _fields(request.query_params.multi_items()), FORM
-    if route.verb == "POST" or (FORM in route.accepts and "content-type" in request.headers):
-        more, kind = await _read_body(request, route, limits)
+    if request.method == "POST" or (FORM in route.accepts and "content-type" in request.headers):
+        more, kind = await _read_body(service, route, request)
         kind = FORM if fields else kind
         fields = fields | more if isinstance(more, dict) else more
     body = route.body.of(fields, written=kind != JSON)
-    return Asked(body, request.client.host if request.client else "", request)
+    client = request.client.host if request.client else ""
+    if service.keys.are_needed and not route.is_open:
+        words = request.headers.get("authorization", "").split() or [""]
+        client = service.keys.client(f"{getattr(body, 'api_key', None) or words[-1]}")
+    return Asked(body, client, request)
 
 
-async def _read_body(request: Request, route: Route, limits: Limits) -> tuple[Any, str]:
+async def _read_body(service: Service, route: Route, request: Request) -> tuple[Any, str]:
     """Return what a body says, and its type."""
+    limits = service.limits
     kind, _, about = request.headers.get("content-type", JSON).lower().partition(";")
     if (kind := kind.strip()) not in route.accepts:
         raise Refusal(415, f"the body is {kind}, and {' or '.join(route.accepts)} is expected.")

@@ -21,7 +21,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pellucid.errors import PellucidError
 from pellucid.serve.app import make_app
-from pellucid.serve.keys import Keys
 from pellucid.serve.service import Service
 
 LOG = logging.getLogger("pellucid")
@@ -118,10 +117,10 @@ def refuse(listening: socket.socket) -> None:
             listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
-def run(service: Service, keys: Keys, listening: socket.socket) -> None:
+def run(service: Service, listening: socket.socket) -> None:
     """Answer requests until a signal, then finish those that were accepted."""
     config = uvicorn.Config(
-        make_app(service, keys),
+        make_app(service),
         http=Protocol,
         ws="none",
         lifespan="off",

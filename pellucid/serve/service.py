@@ -10,15 +10,19 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from cachetools import TTLCache
+
 from pellucid.errors import UsageError
 from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import Batcher
+from pellucid.serve.keys import Keys
 from pellucid.serve.languages import Languages, Named, detect, identifier
 from pellucid.translate.call import Call, is_one
 from pellucid.translate.translation import Translation, translations_of
 from pellucid.translator import load
 
 HANDS = 2  # threads that turn text into ids and back, and detect languages
+KEPT, ROOM = 1800, 64  # seconds for which a translated file is kept, and files of full size that are
 AUTO = "auto"  # in place of a source language: detect it
 LATE = "it could not be translated before its deadline."
 
@@ -98,17 +102,18 @@ class Job(NamedTuple):
 
 
 class Service:
-    """The models that are served, and the limits of those who ask.
+    """The models that are served, and the limits and keys of those who ask.
 
     Its methods run in the thread of an event loop, except `load`.
     """
 
     def __init__(
-        self, named: Sequence[Named], limits: Limits, device: str, precision: str, memory: int
+        self, named: Sequence[Named], limits: Limits, keys: Keys, device: str, precision: str, memory: int
     ) -> None:
-        self.limits, self.door = limits, Door(limits)
+        self.limits, self.door, self.keys = limits, Door(limits), keys
         self._named, self._make = named, partial(Model, device=device, precision=precision, memory=memory)
         self._hands = ThreadPoolExecutor(HANDS, "pellucid hands")
+        self.files: Any = TTLCache(ROOM * limits.body_bytes, KEPT, getsizeof=lambda file: len(file[1]))
         self.is_stopping = False
         self.models, self.languages = self.load()
         if len(self.languages.sources()) > 1:  # so that the first detection does not wait for it

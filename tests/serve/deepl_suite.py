@@ -46,10 +46,10 @@ class Phrases(Service):
     """Models that translate one phrase between all languages; what they do not know gets brackets."""
 
     def __init__(
-        self, phrase: Mapping[str, str], pairs: Sequence[tuple[str, str]], requests_a_minute: int
+        self, phrase: Mapping[str, str], pairs: Sequence[tuple[str, str]], requests_a_minute: int, keys: Keys
     ) -> None:
         self.limits = Limits(client_requests_per_minute=requests_a_minute)
-        self.door, self._hands = Door(self.limits), ThreadPoolExecutor(2)
+        self.door, self._hands, self.keys = Door(self.limits), ThreadPoolExecutor(2), keys
         self.is_stopping, self.models, self._phrase = False, [], phrase
         self.languages = Languages([("phrases", pairs, Everything())])
 
@@ -108,7 +108,7 @@ def serve(phrase: Mapping[str, str], requests_a_minute: int = 10**6) -> int:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as keys:
         keys.write("mock_server\n")
         keys.flush()
-        application = Mock(make_app(Phrases(phrase, pairs, requests_a_minute), Keys(keys.name)))
+        application = Mock(make_app(Phrases(phrase, pairs, requests_a_minute, Keys(keys.name))))
     config = uvicorn.Config(application, port=0, lifespan="off", log_level="warning")
     server = uvicorn.Server(config)
     threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True).start()
