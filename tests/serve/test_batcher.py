@@ -75,10 +75,24 @@ def alone(demo: Translator, request: Request) -> list[Found]:
     return found
 
 
+def broken(demo: Translator, monkeypatch: pytest.MonkeyPatch) -> Request:
+    """A sentence with which the engine breaks, and all that begin together with it."""
+    bad, join = request(demo, "I am a cat"), EngineDecoding.join
+
+    def failing(self: EngineDecoding, requests: Any) -> int:
+        if any(each.source == bad.source for each in requests):
+            raise RuntimeError("broken")
+        return join(self, requests)
+
+    monkeypatch.setattr(EngineDecoding, "join", failing)
+    return bad
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_result_does_not_depend_on_who_comes_and_leaves(
-    seed: int, demo: Translator, batcher: Batcher
+    seed: int, demo: Translator, batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bad = broken(demo, monkeypatch)
     asked = list[tuple[list[Request], Future[list[list[Found]]]]]()
     each_kind = [request(demo, text, **rules) for text in LINES for rules in RULES]
     kinds = [replace(each, number=number) for number, each in enumerate(each_kind)]
@@ -86,6 +100,8 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
     def client(name: str, chance: random.Random) -> None:
         for _ in range(40):
             some = chance.choices(kinds, k=chance.choice([1, 1, 2, 9]))
+            if chance.random() < 0.03:
+                some[-1] = bad
             future = batcher.submit(some, name)
             asked.append((some, future))
             time.sleep(chance.random() / 100)
@@ -97,14 +113,17 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
         each.start()
     for each in clients:
         each.join()
-    right, cancelled, expected = 0, 0, [alone(demo, each) for each in kinds]
+    right, cancelled, wrong, expected = 0, 0, 0, [alone(demo, each) for each in kinds]
     for some, future in asked:
         try:
             assert future.result(60) == [expected[one.number] for one in some]
             right += 1
         except CancelledError:
             cancelled += 1
-    assert right > 100 and cancelled > 3
+        except RuntimeError:
+            assert bad in some
+            wrong += 1
+    assert right > 100 and cancelled > 3 and wrong
     while batcher.open or batcher.waiting:
         time.sleep(0.001)
 
@@ -152,15 +171,7 @@ def test_what_grows_ends_as_the_result(demo: Translator, batcher: Batcher) -> No
 def test_a_step_that_fails_harms_only_the_sentence_whose_fault_it_is(
     demo: Translator, batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad, join = request(demo, LINES[3]), EngineDecoding.join
-
-    def failing(self: EngineDecoding, requests: Any) -> int:
-        if any(each.source == bad.source for each in requests):
-            raise RuntimeError("broken")
-        return join(self, requests)
-
-    monkeypatch.setattr(EngineDecoding, "join", failing)
-    good = request(demo, LINES[4])
+    bad, good = broken(demo, monkeypatch), request(demo, LINES[4])
     first, wrong, last = (batcher.submit(each, "x") for each in ([good] * 3, [good, bad], [good]))
     with pytest.raises(RuntimeError, match=r"^broken$"):
         wrong.result(20)
