@@ -3,9 +3,10 @@ the speed at which it is done. Who is refused is told when to come again, and is
 
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pellucid.config.settings import ABOVE_0, Section, number
@@ -13,7 +14,7 @@ from pellucid.errors import PellucidError
 
 NEW, TOLD = 1 / 5, 3 / 4  # the parts of a limit that are for those who come at first, and when they were told
 GRACE = 5.0  # seconds, for which a promise is kept after its time
-LONGEST = 600  # seconds, at most, until a promised time
+LONGEST = 300  # seconds, at most, until a promised time
 LAST = 100  # promises, by which it is known how many are made use of
 MINUTE = 60.0
 BUSY = "more is queued than can be translated in time. Ask again after the time in Retry-After."
@@ -52,7 +53,7 @@ class Promises:
     those that come for the first time may use only a part of what is allowed."""
 
     def __init__(self) -> None:
-        self._told, self._work = dict[int, Promise](), 0.0
+        self._told, self._work = OrderedDict[int, Promise](), 0.0
         self._used = 1.0  # the part of the promises of which use is made
 
     def wait(self, key: int, ahead: float, work: float, most: float, more: float = 0.0) -> float:
@@ -85,11 +86,12 @@ class Promises:
         self._used += (used - self._used) / LAST
 
 
+@dataclass
 class Rate:
-    """How often a client asks: a work that takes the same time for each request."""
+    """How often a client asks: each request is work that takes the same time."""
 
-    def __init__(self) -> None:
-        self.until, self.promises = 0.0, Promises()  # until: when what was asked is done
+    until: float = 0.0  # when the work of all is done
+    promises: Promises = field(default_factory=Promises)
 
 
 class Door:
@@ -147,10 +149,9 @@ class Queue:
         """Count the work of a request until the block ends. Raise an error if it cannot be done in so many
         seconds. What is queued of its own client counts twice, so that there is room for others."""
         mine, speed = self.accepted.get(client, 0.0), self._speed()
-        if self.accepted:
-            wait = self._promises.wait(key, self.seconds, cost / speed, seconds, mine / speed)
-            if wait:
-                raise Refusal(503, BUSY, wait)
+        most = seconds if self.accepted else math.inf
+        if wait := self._promises.wait(key, self.seconds, cost / speed, most, mine / speed):
+            raise Refusal(503, BUSY, wait)
         self.accepted[client] = mine + cost
         try:
             yield

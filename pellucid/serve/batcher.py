@@ -132,11 +132,11 @@ class Batcher:
 
     def _decode_alone(self, member: Member) -> None:
         """Decode a sentence in a room that is planned for it."""
-        room, _ = plan(self._decoder, [member.request], self._special)
         alone = Line()
         alone.put(member)
         alone.close()
         try:
+            room, _ = plan(self._decoder, [member.request], self._special)
             if self._decoder.room_bytes(room) > self._memory << 20:
                 raise SentenceError(member.request.number, 0, TOO_LARGE)
             self._decode(room, alone)
