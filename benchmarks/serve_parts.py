@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 VOCABULARY, LENGTH, BEAM = 32_000, 25, 4  # LENGTH: tokens of every translation
 PIECES = 500  # that the SentencePiece models know; the other tokens are only said
 ADDRESS = re.compile(r"http://([\d.]+):(\d+)\n")
-UNLIMITED = ("client_requests_per_minute=1000000",)
+UNLIMITED = ("client_requests_per_minute=1000000", "seconds=600")
 END_OF_HEAD = b"\r\n\r\n"
 
 
@@ -197,6 +197,12 @@ async def clients(server: Server, count: int) -> AsyncIterator[list[Client]]:
     finally:
         for each in made:
             each.close()
+
+
+def check(answers: Sequence[Answer]) -> None:
+    """End the benchmark if something was not answered."""
+    if wrong := [each for each in answers if each.status != 200]:
+        raise SystemExit(f"{len(wrong)} of {len(answers)} requests failed, such as {wrong[0]}")
 
 
 def share(values: Sequence[float], part: float) -> float:
