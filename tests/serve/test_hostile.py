@@ -19,12 +19,12 @@ FIELDS = {"text": "I like cats", "source": "en", "target": "es"}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that waits one second for a body, and that ends if it asks for the network."""
+    """A server that waits five seconds for a body, and that ends if it asks for the network."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "sitecustomize.py").write_text(f"{NO_NETWORK}\nprint('guarded', file=sys.stderr)\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))
-        with serving(folder, "demo", "--precision", "int8", "--limit", "seconds=1") as server:
+        with serving(folder, "demo", "--precision", "int8", "--limit", "seconds=5") as server:
             yield server
 
 
@@ -91,6 +91,20 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(server: Server) -> None:
         client.sendall(HEAD.format("/v1/translate", "Content-Length: 100\r\n").encode() + b'{"text')
         assert translates(server)
         assert client.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_what_is_too_late_already_is_refused_without_decoding(server: Server) -> None:
+    body = json.dumps(FIELDS | {"text": ["How are you"] * 60, "beam": 30, "min_length": 50, "max_length": 51})
+    with connected(server) as client:  # keeps the server busy until it goes away
+        head = HEAD.format("/v1/translate", f"Content-Length: {len(body)}\r\n")
+        client.sendall((head + body).encode())
+        while 'pellucid_open{model="0"} 0.0' in server.client.get("/metrics").text:
+            time.sleep(0.001)
+        answer = server.ask(**FIELDS, seconds=0.001)
+    assert answer.status_code == 503 and int(answer.headers["retry-after"]) >= 1
+    assert answer.json()["error"].startswith("more is queued than can be translated in time.")
+    while 'pellucid_open{model="0"} 0.0' not in server.client.get("/metrics").text:
+        time.sleep(0.01)
 
 
 def test_a_client_that_leaves_a_stream_frees_its_place(server: Server) -> None:
