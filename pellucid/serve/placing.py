@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pellucid.serve.markup import GAP, JOINT, Node
 from pellucid.serve.placeholders import PLACEHOLDER
-from pellucid.serve.sentences import is_word
+from pellucid.serve.sentences import UNSPACED, is_word
 
 _DROPPED = re.compile(f"[{GAP}{JOINT}]")
 
@@ -82,8 +82,9 @@ def _wants_space(beside: str, now: str) -> bool:
     """Tell whether a mark needs a space on a side where the first character stood, and the second stands."""
     if beside.isspace():
         return now.strip() != ""
-    loose = beside == "" and now not in "<> "  # what stood at an end of the text touches nothing
-    return (is_word(now) or now == "&" or loose) and not is_word(beside)
+    if is_word(beside):  # it touched a word, in a script with spaces or without
+        return is_word(now) and UNSPACED.match(beside) is not None and not UNSPACED.match(now)
+    return is_word(now) or now == "&" or (beside == "" and now not in "<> ")
 
 
 def _order(

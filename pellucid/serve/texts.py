@@ -1,5 +1,6 @@
 """Translate texts and documents: sentences are taken out, translated, and put back where they stood."""
 
+import asyncio
 import html
 import re
 from bisect import bisect_left, bisect_right
@@ -31,12 +32,7 @@ class Answer:
 
 
 def make_plan(
-    document: str,
-    form: str = "text",
-    language: str | None = None,
-    *,
-    sentences: bool = True,
-    **how: Any,
+    document: str, form: str = "text", language: str | None = None, *, sentences: bool = True, **how: Any
 ) -> Plan:
     """Take a document apart.
 
@@ -76,8 +72,11 @@ async def translate_plans(plans: Sequence[Plan], translate: Translate, align: Al
     found = await align([(each.source, each.hypothesis, each.text) for each in crossed]) if crossed else ()
     for answer, links in zip(crossed, found, strict=True):
         answer.links = links
-    rest = iter(answers)
-    done = iter([_join(block, [next(rest) for _ in block.spans]) for block in blocks])
+    rest, said = iter(answers), list[str]()
+    for block in blocks:
+        said.append(_join(block, [next(rest) for _ in block.spans]))
+        await asyncio.sleep(0)  # a long document does not hold up other requests
+    done = iter(said)
     return ["".join(part if isinstance(part, str) else next(done) for part in plan) for plan in plans]
 
 

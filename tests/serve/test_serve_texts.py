@@ -50,6 +50,12 @@ def test_sentences_without_spaces_between_them() -> None:
     assert translate("本。犬。", lambda words: [("A dog.", 0)], language="ja") == "A dog. A dog."
 
 
+def test_a_placeholder_between_words_without_spaces_gets_spaces_beside_others() -> None:
+    text = "詳細は{0}を見る"
+    assert translate(text, lambda words: [("see", 1), ("more", 0)][-len(words) :]) == "see more {0}"
+    assert translate(text, lambda words: [("看", 1), ("更多", 0)][-len(words) :]) == "看 更多{0}"
+
+
 def test_what_has_no_letters_is_not_translated() -> None:
     assert sentences("42 - 3\n{name}: %s\nhttps://a.org\n<b>5</b>\n*") == []
 
