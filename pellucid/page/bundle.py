@@ -22,23 +22,16 @@ LAYERS = {
 }
 TRANSLATION_PAGE = "shown/recorded_page.js"
 EXAMPLE_PAGE = "own/worked_page.js"
-SERVED_PAGES = ("served/look_page.js", "served/translate_page.js")  # a server gives their modules one by one
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 
 
 def script(*entries: str) -> str:
     """Return these modules and all that they import as one script, which begins with a table of contents."""
-    names = modules(*entries)
-    parts = [f"// {'=' * 20} {name} {'=' * 20}\n{_without_imports(name)}" for name in names]
-    return "\n".join(['"use strict";', *_contents(names), *parts])
-
-
-def modules(*entries: str) -> list[str]:
-    """Return these modules and all that they import, each after what it imports."""
     names: list[str] = []
     for entry in entries:
         _collect(entry, names, ())
-    return names
+    parts = [f"// {'=' * 20} {name} {'=' * 20}\n{_without_imports(name)}" for name in names]
+    return "\n".join(['"use strict";', *_contents(names), *parts])
 
 
 def imports(name: str) -> list[str]:

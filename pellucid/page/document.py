@@ -3,10 +3,9 @@
 import tomllib
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 from pellucid.folder.version import __version__
-from pellucid.page.assembly import fill, html_page, json_block, page_file, styles
+from pellucid.page.assembly import fill, html_page, page_file, styles
 from pellucid.page.bundle import TRANSLATION_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
 from pellucid.page.payload import Shown, payload
@@ -35,8 +34,7 @@ def page(shown: Sequence[Shown]) -> str:
         own=own_html(),
         home="Pellucid",
     )
-    data = payload(shown, own=own_payload(), tour=_tour())
-    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), data)
+    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), _data(shown))
 
 
 def look_page() -> str:
@@ -44,18 +42,13 @@ def look_page() -> str:
     nothing = dict.fromkeys(("source", "translation", "language", "loss", "steps", "columns", "looked"), "")
     home = '<a href="./" aria-label=Translate>← <span class=wide>Translate</span></a>'
     body = fill("page.html", **nothing, difference="", version=escape(__version__), own=own_html(), home=home)
-    data = payload((), own=own_payload(), tour=_tour())
     links = "\n".join(f'<link rel=stylesheet href="page/{name}.css">' for name in STYLES)
-    return fill("look.html", links=links, body=body, data=data)
+    return fill("look.html", links=links, body=body, data=_data(()))
 
 
-def translate_page(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the page of a server that translates as one types. pairs: of languages."""
-    return fill("translate.html", pairs=json_block("pairs", pairs))
-
-
-def _tour() -> Any:
-    return tomllib.loads(page_file("tour.toml"))["stop"]
+def _data(shown: Sequence[Shown]) -> str:
+    tour = tomllib.loads(page_file("tour.toml"))["stop"]
+    return payload(shown, own=own_payload(), tour=tour)
 
 
 def _number(value: float) -> str:

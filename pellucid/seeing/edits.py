@@ -180,5 +180,9 @@ def _real_queries(self_mask_BHLM: Tensor, context_BHLU: Tensor) -> Tensor:
 
 def _at_heads(tensor: Tensor, heads: Place, changed: Tensor) -> Tensor:
     """Return the tensor B H … with these heads replaced by those of `changed`."""
-    tensor[:, heads] = changed[:, heads]
+    try:
+        tensor[:, heads] = changed[:, heads]
+    except IndexError:
+        count = tensor.shape[1]
+        raise UsageError(f"heads: {heads} is wrong: there are {count}, counted from 0.") from None
     return tensor

@@ -32,17 +32,12 @@ from pellucid.seeing.records import Record
 SCHEMA, VERSION = "pellucid.explanation", 3
 
 
-def as_json(reading: Reading) -> bytes:
-    """Return an explanation as JSON. The schema is in this module's docstring."""
-    table = as_table(reading, reading.trace)
-    table["vocabulary"] = reading.vocabulary.target_tokens(range(reading.vocabulary.target_size))
-    return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
-
-
-def as_table(reading: Reading, names: Iterable[str]) -> dict[str, Any]:
-    """Return what the JSON of an explanation says, with these tensors and without the vocabulary."""
+def as_json(reading: Reading, names: Iterable[str] | None = None) -> bytes:
+    """Return an explanation as JSON. The schema is in this module's docstring. names: only these tensors, and
+    no vocabulary."""
+    vocabulary = reading.vocabulary
     translation, aligned = reading.translation, align(reading)
-    return {
+    table = {
         "schema": SCHEMA,
         "version": VERSION,
         "pellucid": __version__,
@@ -55,8 +50,12 @@ def as_table(reading: Reading, names: Iterable[str]) -> dict[str, Any]:
         **_tokens(reading),
         "steps": [asdict(step) for step in reading.steps],
         "alignment": {"pharaoh": str(aligned), **asdict(aligned)},
-        "tensors": {name: _tensor(reading.trace[name]) for name in names},
+        "vocabulary": vocabulary.target_tokens(range(vocabulary.target_size if names is None else 0)),
+        "tensors": {
+            name: _tensor(reading.trace[name]) for name in (reading.trace if names is None else names)
+        },
     }
+    return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
 
 
 def as_npz(reading: Reading) -> bytes:

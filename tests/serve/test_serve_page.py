@@ -2,8 +2,11 @@
 
 import base64
 import itertools
+import json
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from pellucid.folder.checkpoint import save_model
 pytestmark = pytest.mark.browser
 
 WIDE = {"width": 1440, "height": 900}
+playwright = pytest.importorskip("playwright.sync_api")
 SCREENS = pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])
 READY = """document.querySelector("#translation")?.ariaBusy === "false" && document.querySelector(".word")"""
 SHOWN = "document.body.dataset.shown === location.hash"
@@ -90,7 +94,7 @@ Open = Callable[..., Page]
 @contextmanager
 def opened(browser: Any, url: str, **settings: Any) -> Iterator[Page]:
     context = browser.new_context(reduced_motion="reduce", **settings)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(5_000)
     page = Page(context.new_page(), url)
     yield page
     context.close()
@@ -134,6 +138,150 @@ def test_one_types_replaces_a_word_and_looks_inside_by_keyboard(
         assert it.text("#given").startswith("This translation was given, not found by the model.")
         assert it.page.evaluate(SMALL_TARGETS) == []
         assert it.page.evaluate("document.documentElement.scrollWidth") == screen["width"]
+
+
+def test_what_the_server_cannot_do_now_is_asked_again(browser: Any, server: Server) -> None:
+    busy: list[dict[str, Any]] = [
+        {"status": 503, "headers": {"retry-after": "1"}, "json": {"error": "more is queued."}},
+        {"status": 429, "headers": {"retry-after": "1"}, "json": {"error": "you sent 6000."}},
+    ]
+    with opened(browser, server.url) as it:
+        it.page.route(
+            "**/v1/translate",
+            lambda route: route.fulfill(**busy.pop(0)) if busy else route.continue_(),
+        )
+        it.page.goto(it.url)
+        it.page.locator("#target").select_option("es")
+        it.page.locator("#text").fill("I like cats")
+        for told in ("more is queued. Asking again in 1 s.", "you sent 6000. Asking again in 1 s."):
+            it.until(f"document.querySelector('#waiting').textContent === {told!r}")
+        it.until(READY)
+        assert it.text("#translation") == "Me gustan los gatos" and it.text("#waiting") == ""
+        it.page.context.set_offline(True)
+        it.page.locator("#text").fill("I like cats and")
+        it.until("document.querySelector('#waiting').textContent.startsWith('The server does not answer.')")
+        it.page.context.set_offline(False)
+        it.page.locator("#text").fill("How are you")  # the newest text does not wait for the one before
+        it.until("document.querySelector('#translation').textContent.includes('usted')")
+        it.page.locator("#text").fill("")
+        it.until("document.querySelector('#translation').textContent === ''")
+        assert it.page.locator("#inside").is_hidden()
+
+
+def test_axe_finds_nothing(browser: Any, server: Server) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with opened(browser, server.url, bypass_csp=True) as it:
+        it.type("I like cats")
+        it.page.locator(".word").first.click()
+        it.until("!document.querySelector('#others').hidden")
+        for view in (None, "#", f"#{CROSS}.weights"):
+            if view:
+                it.look(text="I like cats", source="en", target="es")
+                numbers(it, view)
+            faults = axe.run(it.page).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in faults] == [], view
+
+
+TEXTS = ["I like cats. ", "How are you?\n", "The boat", " is near the bank.", "xyz ", "<b>&", "😀", "ا", ""]
+TEXTS += ["je suis étudiant", "\ud800", "% " * 30]
+KEYS = ["Tab", "Shift+Tab", "Enter", "Escape", "ArrowLeft", "ArrowRight", "ArrowDown", "Space", "]", "."]
+# What can be pressed: click it, but let the page that a link leads to come later.
+PRESS = """(chance) => {
+  const all = [...document.querySelectorAll("button:not(:disabled), summary, a, td[role=gridcell]")]
+    .filter((each) => each.checkVisibility() && !each.closest("[inert]") && !each.matches("nav a"));
+  const chosen = all[Math.floor(chance * all.length)];
+  setTimeout(() => chosen?.click());
+  return chosen?.outerHTML.slice(0, 80);
+}"""
+REACHED = "each => !each.closest('[inert]')"
+
+
+def act(page: Any, chance: random.Random) -> str:
+    """Do something; return what."""
+    what = chance.choice(["press"] * 5 + ["key", "write", "choose", "back"])
+    field, chosen = (page.locator(each).first for each in ("#text, #own-sentence", "select:visible"))
+    if what == "press":
+        return str(page.evaluate(PRESS, chance.random()))
+    if what == "key":
+        page.keyboard.press(chance.choice(KEYS))
+    elif what == "write" and field.is_visible() and field.evaluate(REACHED):
+        field.fill(chance.choice(TEXTS) + chance.choice(TEXTS))
+    elif what == "choose" and chosen.count() and chosen.evaluate(REACHED):
+        chosen.select_option(index=chance.randrange(chosen.locator("option").count()))
+    elif what == "back" and "/look" in page.url:
+        page.goto(page.url.partition("look")[0])
+    return what
+
+
+@pytest.mark.parametrize("actions", [40, pytest.param(600, marks=pytest.mark.slow)])
+@SCREENS
+def test_whatever_one_does(browser: Any, server: Server, screen: dict[str, Any], actions: int) -> None:
+    seed = 5 if actions == 40 else random.SystemRandom().randrange(1_000_000)
+    print(f"seed {seed}")
+    chance, done = random.Random(seed), list[str]()
+    with opened(browser, server.url, **as_screen(screen)) as it:
+        it.page.goto(it.url)
+        for _ in range(actions):
+            try:
+                done.append(act(it.page, chance))
+            except playwright.Error as error:  # another page came meanwhile
+                told = f"{error}"
+                assert "navigation" in told or "not visible" in told, (done[-5:], error)
+            it.page.wait_for_timeout(chance.choice([0, 10, 400]))
+            assert it.wrong == [], done[-5:]
+
+
+CATS: dict[str, Any] = dict(text="I like cats", source="en", target="es")
+NO_HEAD = "heads: [4] is wrong: there are 4, counted from 0."
+NO_MASK = (
+    f'part = "{CROSS}" has no causal mask: only the decoder\'s self-attentions have one. Give one such as '
+    '"decoder.layers.0.self_attention".'
+)
+TOO_LONG = "the sentence is longer than the 256 tokens that an explanation shows: its matrices grow with the "
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"edits": {"silence": {CROSS: [4]}}}, NO_HEAD),
+    ({"edits": {"lift_mask": {CROSS: [0]}}}, NO_MASK),
+    (
+        {"edits": {"silence": {CROSS: [-1]}}},
+        "edits.silence[0] = -1: Input should be greater than or equal to 0.",
+    ),
+    ({"tensors": ["*.wights"]}, 'no tensor is called "*.wights".'),
+    ({"translation": [9999]}, "id 9999 is outside the vocabulary, whose ids are 0 to 2872."),
+    ({"text": "How " * 300}, TOO_LONG + "square of the length. Give a shorter one."),
+    (
+        {"text": "How " * 200, "target": "hi", "translation": [7] * 300, "tensors": ["*"]},
+        "tensors: these have 11,221,976 numbers, and 4,194,304 are allowed. Name fewer.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fields", "told"), WRONG)
+def test_a_wrong_question_is_told(server: Server, fields: dict[str, Any], told: str) -> None:
+    answer = server.client.post("/v1/explain", json=CATS | fields)
+    assert (answer.status_code, answer.json()) == (400, {"error": told})
+
+
+def test_programs_get_what_the_file_has(server: Server, demo: Explanation, tmp_path: Path) -> None:
+    demo.to_json(tmp_path / "file")
+    file = json.loads((tmp_path / "file").read_text())
+    ours = server.client.post("/v1/explain", json=CATS | {"tensors": ["*.weights"]}).json()
+    assert ours.keys() == file.keys() and ours["alignment"] == file["alignment"] and not ours["forced"]
+    assert [step["expected"] for step in ours["steps"]] == [step["expected"] for step in file["steps"]]
+    assert ours["largest_difference"] < 1e-4
+    assert list(ours["tensors"]) == [name for name in file["tensors"] if name.endswith(".weights")]
+    name = f"{CROSS}.weights"
+    np.testing.assert_allclose(ours["tensors"][name]["values"], file["tensors"][name]["values"], atol=1e-5)
+    assert ours["tensors"][name]["labels"] == file["tensors"][name]["labels"]
+
+
+def test_edits_and_forced_words_change_the_translation(server: Server) -> None:
+    def target(**fields: Any) -> str:
+        return str(server.client.post("/v1/explain", json=CATS | fields).json()["target"])
+
+    lost = target(edits={"without_residual": ["decoder.layers.*.residual_1"]})
+    assert lost != target() == "Me gustan los gatos"
+    assert target(prefix="Los gatos").startswith("Los gatos ")
+    assert target(translation="Me gusta el gato") == "Me gusta el gato"
 
 
 @pytest.fixture(scope="module")

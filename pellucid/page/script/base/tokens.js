@@ -19,7 +19,7 @@ export const meaningOf = (text) => {
 
 export const languageName = (code) => {
   try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code);
+    return new Intl.DisplayNames(["en"], { type: "language" }).of(code.replace("_", "-"));
   } catch {
     return code;
   }

@@ -11,11 +11,18 @@ import { splitName } from "./parts.js";
 import { numbersIn, openRun, unpack } from "./recorded.js";
 import { UNSWITCHED, editsOf } from "./switches.js";
 
-/** Open the page with the sentence of the address: ?text=…&source=en&target=hi&translation=…. */
+/** Open the page with the sentence of the address, ?text=…&source=en&target=hi&translation=…; return it. If the model
+ *  cannot read the sentence, say why and return null. */
 export const openServed = async () => {
   page.header = JSON.parse(document.getElementById("payload").textContent);
   const { text = "Hello.", translation = null } = addressed();
-  page.runs = [await explain(text, null, translation)];
+  try {
+    page.runs = [await explain(text, null, translation)];
+    return page;
+  } catch (error) {
+    found("fault").textContent = error.message;
+    return null;
+  }
 };
 
 const addressed = () => Object.fromEntries(new URLSearchParams(location.search));

@@ -78,26 +78,21 @@ export const switchedRun = async (run, switches) => {
   return { ...switched, name: run.name, unswitched: run };
 };
 
-/** Return the edits of `/v1/explain` for these switches: {edit, part, heads}, as in pellucid/seeing/edits.py. */
+/** Return switches as the edits of `/v1/explain`, which are those of pellucid/seeing/edits.py: parts, with their heads. */
 export const editsOf = (run, switches) => {
   const { causal, scale, residual, silent, head } = switches;
   const isHere = (part) => isMeant(switches, part);
   const attentions = attentionsOf(run);
-  const residuals = blocksOf(run).filter(isResidual);
-  const edit = (name) => (part) => ({ edit: name, part });
-  const lift = (part) => ({ edit: "lift_mask", part, heads: head === null ? null : [head] });
-  return [
-    causal ? [] : attentions.filter((part) => isDecoderSelf(part) && isHere(part)).map(lift),
-    scale ? [] : attentions.filter(isHere).map(edit("without_scale")),
-    residual
+  const all = Array.from({ length: run.config.heads }, (_, each) => each);
+  const lifted = causal ? [] : attentions.filter((part) => isDecoderSelf(part) && isHere(part));
+  return {
+    silence: silent,
+    lift_mask: Object.fromEntries(lifted.map((part) => [part, head === null ? all : [head]])),
+    without_scale: scale ? [] : attentions.filter(isHere),
+    without_residual: residual
       ? []
-      : residuals
-          .filter((part) => isHere(part) || isHere(sublayerAddedBy(run.model, part)))
-          .map(edit("without_residual")),
-    Object.entries(silent)
-      .filter(([, heads]) => heads.length)
-      .map(([part, heads]) => ({ edit: "silence", part, heads })),
-  ].flat();
+      : blocksOf(run).filter((part) => isResidual(part) && (isHere(part) || isHere(sublayerAddedBy(run.model, part)))),
+  };
 };
 
 export const countSwitched = ({ causal, padding, scale, residual, silent }) =>

@@ -11,7 +11,7 @@ import { changeLayer } from "./stage.js";
 
 addEventListener("keydown", (event) => {
   const bracket = "[]".includes(event.key); // some keyboards need Alt or AltGr for these
-  if (event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
+  if (!current || event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "Escape") return goUp(event);
   if (typing) return;

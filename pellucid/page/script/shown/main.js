@@ -180,13 +180,10 @@ const measureEdges = () => {
 };
 const edgesChanged = new ResizeObserver(measureEdges);
 
-/** Start the page. open: fills `page`, from the file or from a server. */
+/** Start the page. open: fills `page`, from the file or from a server; if it returns nothing, there is nothing to show. */
 export const startPage = async (open) => {
   whenSet(showView);
-  await open().catch((error) => {
-    tellFault(error.message);
-    throw error;
-  });
+  if (!(await open())) return;
   document.body.classList.add("alive");
   for (const token of found("looked").querySelectorAll("bdi")) token.replaceWith(words(token.textContent));
   startTyping();
@@ -198,5 +195,6 @@ export const startPage = async (open) => {
   for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);
   addEventListener("popstate", showAddress);
   addEventListener("hashchange", () => location.hash !== hashOf(state) && showAddress());
-  await showAddress();
+  document.body.inert = true; // a button needs the runs that the first view makes
+  await showAddress().finally(() => (document.body.inert = false));
 };
