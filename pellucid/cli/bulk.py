@@ -25,7 +25,7 @@ from pellucid.data.corpus import fingerprint, read_lines
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import MANIFEST, is_sealed
 from pellucid.folder.version import __version__
-from pellucid.folder.whole_file import place, to_disk, write_whole, writing
+from pellucid.folder.whole_file import place, to_disk, writing
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
@@ -62,7 +62,7 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
 
     with writing(part, "What is saved stays. Make room, and go on with --resume."):
         saved = _read_state(part, state, _settings(arguments))
-        write_whole(state, json.dumps(saved).encode())
+        _write_state(part, saved)
         try:
             _translate(part, saved, arguments, options, rows_of)
         except KeyboardInterrupt as interrupt:
@@ -136,8 +136,15 @@ def _save(file: BinaryIO, part: Path, rows: list[str], saved: dict[str, Any], **
     file.flush()
     os.fsync(file.fileno())
     after = saved | now | {"size": saved["size"] + len(content)}
-    write_whole(Path(f"{part}.json"), json.dumps(after).encode())
+    _write_state(part, after)
     saved |= after
+
+
+def _write_state(part: Path, saved: dict[str, Any]) -> None:
+    new = Path(f"{part}.new")  # always of this name, so that no kill leaves one behind for good
+    new.write_bytes(json.dumps(saved).encode())
+    to_disk(new)
+    os.replace(new, f"{part}.json")
 
 
 def records_of(file: str, bad_utf8: str) -> Iterator[Record]:

@@ -31,7 +31,7 @@ def unpacked(path: Path) -> str:
 
 
 def left_over(out: Path) -> list[str]:
-    return sorted(path.name for path in out.parent.glob(f"*{out.name}.*"))
+    return sorted(path.name for path in out.parent.iterdir() if "part" in path.name)
 
 
 @pytest.mark.parametrize("target", ["out.txt", "out.tsv", "out.jsonl.gz"])
@@ -70,7 +70,7 @@ from pellucid.cli import bulk, main
 from pellucid.folder import whole_file
 
 bulk.BLOCK, chance, kills = 7, random.Random(int(sys.argv[1])), 0
-mine, saving = {bulk.__file__, whole_file.__file__}, {"_save", "write_whole", "to_disk"}
+mine, saving = {bulk.__file__, whole_file.__file__}, {"_save", "_write_state", "to_disk"}
 
 def trace(frame, event, argument):
     global left
@@ -122,6 +122,7 @@ def test_killed_at_any_line_of_its_code_it_goes_on_to_the_same_file(
     ended = run_python(tmp_path, "-c", KILLED, str(seed), *command, str(tmp_path / name), "--resume")
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout) > 0, "it was killed"
+    assert left_over(tmp_path / name) == []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bulk, "BLOCK", 7)
         assert pellucid(*command, tmp_path / f"whole-{name}").code == 0
