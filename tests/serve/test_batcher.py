@@ -100,7 +100,7 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
     def client(name: str, chance: random.Random) -> None:
         for _ in range(40):
             some = chance.choices(kinds, k=chance.choice([1, 1, 2, 9]))
-            if chance.random() < 0.03:
+            if chance.random() < 0.06:
                 some[-1] = bad
             future = batcher.submit(some, name)
             asked.append((some, future))
