@@ -20,7 +20,7 @@ from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result
 from pellucid.search.request import Request, SpecialIds
 from pellucid.search.session import TOO_LARGE, SearchStep, Session
-from pellucid.serve.line import Group, Line, Member
+from pellucid.serve.line import Accepted, Line
 
 RECENT = 10.0  # seconds of steps by which the speed is measured; earlier ones count less and less
 SPARE = 4  # times the cells of typical sentences: enough if a tenth is as long as may be
@@ -88,7 +88,7 @@ class Batcher:
         be as long in proportion as those before."""
         return tokens * (1 + width * self._said / self._read)
 
-    def measure(self) -> "Future[list[list[Found]]]":
+    def measure(self) -> "list[Future[list[Found]]]":
         """Begin short sentences, one more than there is room for, so that the speed is known soon."""
         read, said = TRIAL
         one = replace(self._typical, source=self._typical.source[-read:], max_length=said)
@@ -96,18 +96,16 @@ class Batcher:
 
     def submit(
         self, requests: Sequence[Request], client: str, grew: Callable[[list[int]], None] | None = None
-    ) -> "Future[list[list[Found]]]":
-        """Accept sentences, from any thread. Return the future of their hypotheses. To cancel it frees their
-        places within a step."""
+    ) -> "list[Future[list[Found]]]":
+        """Accept sentences, from any thread. Return the futures of their hypotheses. To cancel one frees its
+        place within a step. grew: see `Accepted`."""
         if self._together.is_closed:
             raise PellucidError("the server is stopping.")
-        group = Group(requests, client, grew)
-        if not requests:
-            group.future.set_result([])
-        for number, request in enumerate(requests):
-            line = self._together if self.room.may_hold(request) else self._apart
-            line.put(Member(group, number))
-        return group.future
+        accepted = [Accepted(request, client, grew) for request in requests]
+        for sentence in accepted:
+            line = self._together if self.room.may_hold(sentence.request) else self._apart
+            line.put(sentence)
+        return [sentence.future for sentence in accepted]
 
     def close(self) -> None:
         """Finish what was accepted, and end the threads."""
@@ -121,8 +119,8 @@ class Batcher:
                 self._decode(self.room, self._together)
             except Exception:  # nobody knows whose fault this is: try each by itself, and the next one
                 self._together.take(1)
-                for member in self._together.leave_all():
-                    self._apart.put(member)
+                for sentence in self._together.leave_all():
+                    self._apart.put(sentence)
 
     def _decode_apart(self) -> None:
         while self._apart.wait():
@@ -130,18 +128,18 @@ class Batcher:
                 self._decode_alone(self._apart[ticket])
                 self._apart.leave(ticket)
 
-    def _decode_alone(self, member: Member) -> None:
+    def _decode_alone(self, sentence: Accepted) -> None:
         """Decode a sentence in a room that is planned for it."""
         alone = Line()
-        alone.put(member)
+        alone.put(sentence)
         alone.close()
         try:
-            room, _ = plan(self._decoder, [member.request], self._special)
+            room, _ = plan(self._decoder, [sentence.request], self._special)
             if self._decoder.room_bytes(room) > self._memory << 20:
-                raise SentenceError(member.request.number, 0, TOO_LARGE)
+                raise SentenceError(sentence.request.number, 0, TOO_LARGE)
             self._decode(room, alone)
         except Exception as error:
-            member.group.put(member.number, error)
+            sentence.settle(error)
 
     def _decode(self, room: Room, line: Line) -> None:
         """Decode the sentences of a line in one session, until it is closed and nobody waits."""
@@ -157,25 +155,25 @@ class Batcher:
                     line.leave(ticket)
                 self._count(tokens + session.rows, time.perf_counter() - began, len(line) > 0)
 
-    def _settle(self, member: Member, result: Result) -> int:
+    def _settle(self, sentence: Accepted, result: Result) -> int:
         """Give a sentence its result. Return how many tokens this step computed for it."""
-        source = len(member.request.source)
+        source = len(sentence.request.source)
         if not isinstance(result, SentenceError) and result[0].finished:
             self._read += source
             self._said += len(result[0].token_ids)
-        member.group.put(member.number, result)
-        return source + member.request.options.width
+        sentence.settle(result)
+        return source + sentence.request.options.width
 
     def _watch(self, step: SearchStep, line: Line) -> list[int]:
         """Tell what has grown. Return the tickets of those for which nobody waits any more."""
         gone = list[int]()
         for hypotheses in [lane.hypotheses for lane in step.open]:
             for index, ticket in enumerate(hypotheses.tickets.tolist()):
-                group = line[ticket].group
-                if group.is_settled:
+                sentence = line[ticket]
+                if sentence.future.done():
                     gone.append(ticket)
-                elif group.grew:
-                    group.grew(hypotheses.tokens[index, 0, -hypotheses.lengths[index] :].tolist())
+                elif sentence.grew:
+                    sentence.grew(hypotheses.tokens[index, 0, -hypotheses.lengths[index] :].tolist())
         return gone
 
     def _count(self, tokens: int, seconds: float, is_full: bool) -> None:

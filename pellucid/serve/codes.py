@@ -3,45 +3,44 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from langcodes import Language, standardize_tag
+from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
 
 LONGEST = 35  # characters of a code (RFC 5646, section 4.4.1)
 SAME = {"nb": "no", "no": "nb"}  # Norwegian, of which most write Bokmål
 
 
+def _read(code: str) -> Language | None:
+    """Return what a code means; None for what is no code."""
+    try:
+        return Language.get(code.removesuffix("_XX"))  # mBART's en_XX
+    except LanguageTagError:
+        return None
+
+
 def short(code: str) -> str:
     """Return a code as BCP 47 writes it: en for eng_Latn. What is no code comes back as it is."""
-    try:
-        return str(Language.get(code.removesuffix("_XX")).simplify_script())  # mBART's en_XX
-    except LanguageTagError:
-        return code
+    language = _read(code)
+    return str(language.simplify_script()) if language else code
 
 
 def broad(code: str) -> str:
     """Return the code of a language without its script and region: ar for arb_Arab."""
-    try:
-        return Language.get(standardize_tag(code, macro=True)).language or code
-    except LanguageTagError:
-        return code
+    language = _read(code)
+    return (language and language.prefer_macrolanguage().language) or code
 
 
 def name_of(code: str) -> str:
     """Return the English name of a language, or its code if it has none."""
-    try:
-        language = Language.get(short(code))
-        return language.display_name() if language.is_valid() else code
-    except LanguageTagError:
-        return code
+    language = _read(short(code))
+    return language.display_name() if language and language.is_valid() else code
 
 
 def _usual(part: str, code: str) -> str:
     """Return a code with the script, or the territory, that it means without saying: zh-Hant for zh_TW."""
-    try:
-        full = Language.get(short(code)).maximize()
-        return f"{full.language}-{getattr(full, part)}"
-    except LanguageTagError:
-        return code
+    language = _read(code)
+    full = language and language.maximize()
+    return f"{full.language}-{getattr(full, part)}" if full else code
 
 
 def by_codes(languages: Iterable[str]) -> dict[str, str]:

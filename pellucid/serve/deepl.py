@@ -74,11 +74,10 @@ async def translate_texts(
     """
     languages = service.languages
     target = _find(service, "target_lang", target, languages.targets())
-    among = {target, *languages.sources(target)}
-    if (source or AUTO).lower() == AUTO:
-        sources = [next(one for one in found if one in among) for found in await service.detect(texts)]
-    else:
-        sources = [_find(service, "source_lang", source or "", languages.sources())] * len(texts)
+    source = source or AUTO
+    known = AUTO if source.lower() == AUTO else _find(service, "source_lang", source, languages.sources())
+    able = {target, *languages.sources(target)}
+    sources = [code for code, _ in await service.sources(texts, known, able)]
     done = await translate_documents(service, Job(client, texts, sources, target), **how)
     return [*zip(done, sources, strict=True)]
 

@@ -81,13 +81,10 @@ def _language(service: Service, code: str) -> str:
 
 
 async def _sources(service: Service, body: Any, texts: Sequence[str]) -> list[tuple[str, float]]:
-    """Return the language of each text, and how probable it is. If one that is detected has no model and is
-    not sure, it is the next one."""
+    """Return the language of each text, and how probable it is."""
     target = _language(service, body.target)
-    if body.source != AUTO:
-        return [(_language(service, body.source), 1.0)] * len(texts)
-    able, ranked = {target, *service.languages.sources(target)}, await service.detect(texts)
-    return [next(pair for pair in each.items() if pair[0] in able or pair[1] > SURE) for each in ranked]
+    source = AUTO if body.source == AUTO else _language(service, body.source)
+    return await service.sources(texts, source, {target, *service.languages.sources(target)}, SURE)
 
 
 def _told(found: tuple[str, float]) -> dict[str, Any]:

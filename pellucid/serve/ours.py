@@ -1,22 +1,20 @@
 """Our own interface, /v1: every option of `translate`, with scores and alignments, and a stream."""
 
 import asyncio
-import dataclasses
 import json
 import math
-import typing
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import StreamingResponse
 
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.reading.looking import align_translation
 from pellucid.search.options import OPTIONS, TranslationOptions, check_values
 from pellucid.serve.body import Body
 from pellucid.serve.documents import translate_documents
-from pellucid.serve.routes import Asked, Route, forget
+from pellucid.serve.routes import Asked, Route
 from pellucid.serve.service import AUTO, Job, Model, Service
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
@@ -40,15 +38,15 @@ class Texts(Body):
     alignment: bool = Field(False, description="also return which words belong together")
 
 
-def of_setting(setting: "dataclasses.Field[Any]") -> Any:
+def _field(option: Any) -> Any:
     """Return the type of an option, with its limits, and no default."""
-    limits, kind = {"low": "ge", "high": "le"}, typing.cast("Any", setting.type)
-    within = {limits[name]: limit for name, limit in setting.metadata.items() if math.isfinite(limit)}
-    return Annotated[kind | None, Field(**within)], None
+    limits = {"low": "ge", "high": "le"}
+    within = {limits[name]: limit for name, limit in option.metadata.items() if math.isfinite(limit)}
+    return Annotated[option.type | None, Field(**within)], None
 
 
-SETTINGS: Any = {name: of_setting(option) for name, option in OPTIONS.items() if name not in THE_SERVERS}
-SETTINGS = {name: SETTINGS[name] for name in TranslationOptions.__annotations__ if name in SETTINGS}
+NAMES = [name for name in TranslationOptions.__annotations__ if name in OPTIONS and name not in THE_SERVERS]
+SETTINGS: Any = {name: _field(OPTIONS[name]) for name in NAMES}
 Translate = create_model("Translate", __base__=Texts, **SETTINGS)  # with all options of the library
 
 
@@ -81,12 +79,6 @@ class Translated(BaseModel):
     alignment: Alignment | None = None
 
 
-class Answer(BaseModel):
-    """What /v1/translate returns."""
-
-    translations: list[Translated]
-
-
 async def read_job(service: Service, asked: Asked) -> Job:
     """Return what the fields ask for; detect languages that are not given."""
     body, languages = asked.body, service.languages
@@ -96,13 +88,11 @@ async def read_job(service: Service, asked: Asked) -> Job:
         (target, *others) = languages.targets()
         if others:
             raise UsageError(f"the field 'target' is missing. Set one of {', '.join([target, *others])}.")
-    if source is None:
-        among = languages.sources(target)
-        source = among[0] if len(among) == 1 else AUTO
-    sources = [source] * len(texts)
-    if source == AUTO:
-        sources = [next(iter(each)) for each in await service.detect(texts, target)]
-    options = check_values({name: getattr(body, name) for name in ("prefix", *SETTINGS)})
+    if not (able := languages.sources(target)):
+        languages.model(AUTO, target)  # raises the error that names the targets
+    source = source or (able[0] if len(able) == 1 else AUTO)
+    sources = [code for code, _ in await service.sources(texts, source, able)]
+    options = check_values({name: getattr(body, name) for name in ("prefix", *NAMES)})
     return Job(asked.client, texts, sources, target, options, body.seconds)
 
 
@@ -136,63 +126,50 @@ def _align(model: Model, translation: Translation, target: str) -> dict[str, Any
     return {"links": links, "source_words": found.source_words, "target_words": found.target_words}
 
 
-class Growth:
-    """The newest beginning of a translation: written by the thread that decodes, read in the event loop."""
-
-    def __init__(self) -> None:
-        self._loop, self._changed, self.ids = asyncio.get_running_loop(), asyncio.Event(), list[int]()
-
-    def put(self, ids: list[int]) -> None:
-        """Replace the beginning by a longer one."""
-        self.ids = ids
-        self._loop.call_soon_threadsafe(self._changed.set)
-
-    async def wait(self) -> None:
-        """Wait for a longer one."""
-        await self._changed.wait()
-        self._changed.clear()
-
-
 async def stream(service: Service, asked: Asked) -> StreamingResponse:
     """Translate a text, and send each piece of its translation as soon as it will not change any more.
     Events: piece (text that follows), then end (the translation) or error."""
     job = await read_job(service, asked)
     if len(job.texts) != 1 or any(job.options.get(name, 1) != 1 for name in ("beam", "n_best")):
         raise UsageError("a stream is of one text, and follows one hypothesis. Leave out beam and n_best.")
-    growth, model = Growth(), service.languages.model(job.sources[0], job.target)
-    job = job._replace(options={**job.options, "beam": 1})
-    translating = asyncio.create_task(service.translate(job, growth.put))
-    translating.add_done_callback(forget)
-    translating.add_done_callback(lambda _: growth.put(growth.ids))
-    try:
-        await growth.wait()
-        if translating.done():
-            translating.result()  # raises its error, which then has a status
-    except BaseException:
-        translating.cancel()
-        raise
-    pieces = _pieces(model, job.target, growth, translating, asked.body.scores)
-    return StreamingResponse(pieces, media_type="text/event-stream")
+    events = _events(service, job._replace(options={**job.options, "beam": 1}), asked.body.scores)
+    first = await anext(events)  # what raises an error before it has a status
+
+    async def all_events() -> AsyncIterator[str]:
+        try:
+            yield first
+            async for event in events:
+                yield event
+        except PellucidError as error:
+            yield _event("error", {"error": str(error)})
+
+    return StreamingResponse(all_events(), media_type="text/event-stream")
 
 
-async def _pieces(
-    model: Model, target: str, growth: Growth, translating: "asyncio.Task[list[Translation]]", scores: bool
-) -> AsyncIterator[str]:
-    """Yield an event for each piece, and a last one with the translation or with an error."""
-    said, vocabulary = "", model.translator.vocabulary
+async def _events(service: Service, job: Job, scores: bool) -> AsyncIterator[str]:
+    """Yield an event for each piece of a translation, and a last one with all of it."""
+    loop, changed, newest, said = asyncio.get_running_loop(), asyncio.Event(), list[int](), ""
+    model = service.languages.model(job.sources[0], job.target)
+    vocabulary = model.translator.vocabulary
+
+    def grew(ids: list[int]) -> None:
+        newest[:] = ids
+        loop.call_soon_threadsafe(changed.set)
+
+    translating = asyncio.create_task(service.translate(job, grew))
+    translating.add_done_callback(lambda _: changed.set())
     try:
         while not translating.done():
-            text = stable_beginning(text_of(growth.ids, model.to(target), vocabulary), vocabulary.preparation)
+            await changed.wait()
+            changed.clear()
+            text = stable_beginning(text_of(newest, model.to(job.target), vocabulary), vocabulary.preparation)
             if len(text) > len(said):
                 yield _event("piece", {"text": text[len(said) :]})
                 said = text
-            await growth.wait()
         (translation,) = translating.result()
         if len(translation.text) > len(said):
             yield _event("piece", {"text": translation.text[len(said) :]})
         yield _event("end", as_table(translation, scores))
-    except ValueError as error:
-        yield _event("error", {"error": str(error)})
     finally:
         translating.cancel()
 
@@ -202,6 +179,6 @@ def _event(name: str, data: Any) -> str:
 
 
 ROUTES = [
-    Route("POST", "/v1/translate", translate, Translate, Answer),
+    Route("POST", "/v1/translate", translate, Translate, dict[str, list[Translated]]),
     Route("POST", "/v1/stream", stream, Translate, str, gives="text/event-stream"),
 ]

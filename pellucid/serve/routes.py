@@ -162,25 +162,18 @@ def _reason(error: Exception) -> str:
 
 async def unless_gone(request: Request, answer: Awaitable[Any]) -> Any:
     """Wait for an answer. If the client goes away before, cancel it and raise ClientDisconnect."""
-    answering = asyncio.ensure_future(answer)
-    answering.add_done_callback(forget)
-    watching = asyncio.ensure_future(_is_gone(request))
+    answering, watching = asyncio.ensure_future(answer), asyncio.ensure_future(_is_gone(request))
+    watching.add_done_callback(lambda _: answering.cancel())
     try:
-        await asyncio.wait([answering, watching], return_when=asyncio.FIRST_COMPLETED)
-        if not answering.done():
-            raise ClientDisconnect
-        return answering.result()
+        return await answering
+    except asyncio.CancelledError:
+        if watching.done():
+            raise ClientDisconnect from None
+        raise
     finally:
         watching.cancel()
-        answering.cancel()
 
 
 async def _is_gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         continue
-
-
-def forget(task: "asyncio.Future[Any]") -> None:
-    """Take the error of a task for which nobody waits: it may have texts, so it must not be logged."""
-    if not task.cancelled():
-        task.exception()

@@ -3,9 +3,9 @@
 import asyncio
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from cachetools import TTLCache
 
 from pellucid.errors import UsageError
+from pellucid.search.hypotheses import Found
 from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import Batcher
 from pellucid.serve.keys import Keys
@@ -59,11 +60,6 @@ class Model:
         self._tokens += sum(len(one.source) for one in call.requests)
         self._characters += job.characters
         return call
-
-    def entered(self, job: "Job", seconds: float) -> AbstractContextManager[None]:
-        """Count a job as accepted until the block ends, and do not close the model before. Raise a Refusal if
-        it cannot be done in so many seconds."""
-        return self.queue.entered(job.client, self.cost(job), seconds, job.key)
 
 
 class Job(NamedTuple):
@@ -153,13 +149,20 @@ class Service:
         """Do work that takes a while in another thread, so that the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._hands, work, *arguments)
 
-    async def detect(self, texts: Sequence[str], target: str | None = None) -> list[dict[str, float]]:
-        """Return, for each text, how probable each language is, the likeliest first; of those that can be
-        translated to a target, if that is given."""
-        among = self.languages.known if target is None else self.languages.sources(target)
-        if target is not None and not among:
-            self.languages.model(AUTO, target)  # raises the error that names the targets
+    async def detect(self, texts: Sequence[str]) -> list[dict[str, float]]:
+        """Return, for each text, how probable each language is, the likeliest first."""
+        among = self.languages.known
         return await self.aside(lambda: [detect(text, among) for text in texts])
+
+    async def sources(
+        self, texts: Sequence[str], source: str, able: Collection[str], sure: float = 1.0
+    ) -> list[tuple[str, float]]:
+        """Return the language of each text, and how probable it is. If the source is "auto", it is the
+        likeliest of those that are able to be translated, unless another one is more probable than `sure`."""
+        if source != AUTO:
+            return [(source, 1.0)] * len(texts)
+        ranked = await self.detect(texts)
+        return [next(pair for pair in each.items() if pair[0] in able or pair[1] > sure) for each in ranked]
 
     @asynccontextmanager
     async def entered(self, job: Job) -> AsyncIterator[None]:
@@ -171,7 +174,8 @@ class Service:
         with ExitStack() as held:
             held.enter_context(self.door.entered(job.client, len(job.texts), job.characters, job.key))
             for model, indices in parts.items():
-                held.enter_context(model.entered(asked.part(indices), seconds))
+                part = asked.part(indices)
+                held.enter_context(model.queue.entered(part.client, model.cost(part), seconds, part.key))
             try:
                 async with asyncio.timeout(seconds):
                     yield
@@ -192,7 +196,7 @@ class Service:
         results = dict[int, Translation]()
         for model, indices in self._parts(job).items():  # usually one
             call = await self.aside(model.prepare, job.part(indices))
-            found = await asyncio.wrap_future(model.batcher.submit(call.requests, job.client, grew))
+            found = await all_of(model.batcher.submit(call.requests, job.client, grew))
             said = await self.aside(translations_of, call, found, model.translator.vocabulary)
             results |= zip(indices, said, strict=True)
         return [results[index] for index in range(len(job.texts))]
@@ -203,3 +207,12 @@ class Service:
         for index, source in enumerate(job.sources):
             parts.setdefault(self.languages.model(source, job.target), []).append(index)
         return parts
+
+
+async def all_of(futures: "Sequence[Future[list[Found]]]") -> list[list[Found]]:
+    """Wait for the results of all. If one fails or this is cancelled, cancel the others."""
+    try:
+        return await asyncio.gather(*map(asyncio.wrap_future, futures))
+    finally:
+        for future in futures:
+            future.cancel()

@@ -7,6 +7,7 @@ tests need. The suite asks a mock server for failures, by headers; and its model
 """
 
 import asyncio
+import math
 import os
 import re
 import subprocess
@@ -16,13 +17,12 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from pellucid.serve.admission import Door, Limits
+from pellucid.serve.admission import Door, Limits, Queue
 from pellucid.serve.aligning import align_texts
 from pellucid.serve.app import make_app
 from pellucid.serve.keys import Keys
@@ -38,8 +38,12 @@ class Everything:
 
     translator, to = None, str
 
-    def entered(self, job: Job, seconds: float) -> AbstractContextManager[None]:
-        return nullcontext()
+    def cost(self, job: Job) -> float:
+        return 0.0
+
+    @property
+    def queue(self) -> Queue:
+        return Queue(lambda: math.inf)
 
 
 class Phrases(Service):
@@ -53,9 +57,9 @@ class Phrases(Service):
         self.is_stopping, self.models, self._phrase = False, [], phrase
         self.languages = Languages([("phrases", pairs, Everything())])
 
-    async def detect(self, texts: Sequence[str], target: str | None = None) -> list[dict[str, float]]:
+    async def detect(self, texts: Sequence[str]) -> list[dict[str, float]]:
         codes = {said: code for code, said in reversed([*self._phrase.items()])}
-        return [{codes.get(text.strip(), "en" if target != "en" else "de"): 1.0} for text in texts]
+        return [{codes.get(text.strip(), "en"): 1.0} for text in texts]
 
     async def aside(self, work: Any, *arguments: Any) -> Any:
         return [[] for _ in arguments[1]] if work is align_texts else await super().aside(work, *arguments)

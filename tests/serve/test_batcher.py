@@ -64,6 +64,10 @@ def call(demo: Translator, text: str, **options: Any) -> Call:
     return demo.prepare([text], "fr", options)  # type: ignore[arg-type]
 
 
+def results(futures: list[Future[list[Found]]], seconds: float = 20) -> list[list[Found]]:
+    return [future.result(seconds) for future in futures]
+
+
 def request(demo: Translator, text: str = LINES[0], **options: Any) -> Request:
     (one,) = call(demo, text, **options).requests
     return one
@@ -93,7 +97,7 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
     seed: int, demo: Translator, batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bad = broken(demo, monkeypatch)
-    asked = list[tuple[list[Request], Future[list[list[Found]]]]]()
+    asked = list[tuple[list[Request], list[Future[list[Found]]]]]()
     each_kind = [request(demo, text, **rules) for text in LINES for rules in RULES]
     kinds = [replace(each, number=number) for number, each in enumerate(each_kind)]
 
@@ -102,10 +106,10 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
             some = chance.choices(kinds, k=chance.choice([1, 1, 2, 9]))
             if chance.random() < 0.06:
                 some[-1] = bad
-            future = batcher.submit(some, name)
-            asked.append((some, future))
+            futures = batcher.submit(some, name)
+            asked.append((some, futures))
             time.sleep(chance.random() / 100)
-            if chance.random() < 0.2:
+            for future in futures if chance.random() < 0.2 else ():
                 future.cancel()
 
     clients = [threading.Thread(target=client, args=(f"{n}", random.Random(seed * 10 + n))) for n in range(4)]
@@ -114,9 +118,9 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
     for each in clients:
         each.join()
     right, cancelled, wrong, expected = 0, 0, 0, [alone(demo, each) for each in kinds]
-    for some, future in asked:
+    for some, futures in asked:
         try:
-            assert future.result(60) == [expected[one.number] for one in some]
+            assert results(futures, 60) == [expected[one.number] for one in some]
             right += 1
         except CancelledError:
             cancelled += 1
@@ -130,9 +134,9 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
 
 def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batcher: Batcher) -> None:
     many = batcher.submit([request(demo)] * 1000, "many")
-    (found,) = batcher.submit([request(demo, LINES[1])], "single").result(20)
+    (found,) = results(batcher.submit([request(demo, LINES[1])], "single"))
     assert batcher.waiting > 800 and found == alone(demo, request(demo, LINES[1]))
-    assert many.result(30) == [alone(demo, request(demo))] * 1000
+    assert results(many, 30) == [alone(demo, request(demo))] * 1000
 
 
 def test_long_sentences_leave_no_row_empty(batcher: Batcher) -> None:
@@ -150,7 +154,7 @@ def test_a_cancelled_sentence_leaves_within_a_step(demo: Translator, batcher: Ba
         steps.append(batcher.steps)
         arrived.set()
 
-    future = batcher.submit([request(demo, beam=1, min_length=50)], "x", grew)
+    (future,) = batcher.submit([request(demo, beam=1, min_length=50)], "x", grew)
     assert arrived.wait(20)
     future.cancel()
     last = steps[-1]
@@ -163,8 +167,8 @@ def test_what_grows_ends_as_the_result(demo: Translator, batcher: Batcher) -> No
     grown = list[list[int]]()
     batcher.submit([request(demo, LINES[2])], "other")
     time.sleep(0.002)
-    future = batcher.submit([request(demo, beam=1)], "x", grown.append)
-    ids = future.result(20)[0][0].token_ids
+    ((found,),) = results(batcher.submit([request(demo, beam=1)], "x", grown.append))
+    ids = found.token_ids
     assert grown == [ids[:count] for count in range(1, len(ids))]
 
 
@@ -174,8 +178,8 @@ def test_a_step_that_fails_harms_only_the_sentence_whose_fault_it_is(
     bad, good = broken(demo, monkeypatch), request(demo, LINES[4])
     first, wrong, last = (batcher.submit(each, "x") for each in ([good] * 3, [good, bad], [good]))
     with pytest.raises(RuntimeError, match=r"^broken$"):
-        wrong.result(20)
-    assert first.result(20) == last.result(20) * 3 == [alone(demo, good)] * 3
+        results(wrong)
+    assert results(first) == results(last) * 3 == [alone(demo, good)] * 3
 
 
 def test_what_needs_too_much_memory_is_refused(demo: Translator) -> None:
@@ -186,8 +190,8 @@ def test_what_needs_too_much_memory_is_refused(demo: Translator) -> None:
     with pytest.raises(
         SentenceError, match=r"^sentence 1, step 0: it needs more memory than translating may"
     ):
-        huge.result(20)
-    assert small.result(20) == [alone(demo, request(demo))]
+        results(huge)
+    assert results(small) == [alone(demo, request(demo))]
     batcher.close()
 
 
@@ -195,15 +199,15 @@ def test_closing_finishes_what_was_accepted(demo: Translator) -> None:
     batcher = made(demo)
     futures = batcher.submit([request(demo)] * 700, "x"), batcher.submit([request(demo, beam=9)] * 3, "y")
     batcher.close()
-    assert [len(future.result(0)) for future in futures] == [700, 3]
+    assert [len(results(each, 0)) for each in futures] == [700, 3]
     with pytest.raises(PellucidError, match=r"^the server is stopping\.$"):
         batcher.submit([request(demo)], "x")
 
 
 def test_the_speed_is_measured_when_there_is_enough_to_do(demo: Translator, batcher: Batcher) -> None:
     assert batcher.speed == float("inf")
-    batcher.submit([request(demo)], "x").result(20)
+    results(batcher.submit([request(demo)], "x"))
     assert batcher.speed == float("inf")
-    batcher.measure().result(20)
+    results(batcher.measure())
     assert 100 < batcher.speed < 1e7
     assert batcher.cost(10, 4) > 1.5 * batcher.cost(10, 1) > 15
