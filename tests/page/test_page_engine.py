@@ -12,7 +12,7 @@ from engine_page import engine_page, error_of, numbers_of
 
 from pellucid import edits
 from pellucid.explanation import Explanation
-from pellucid.seeing.trace import trace
+from pellucid.seeing.trace import editing, trace
 from pellucid.translator import Translator
 
 pytestmark = pytest.mark.browser
@@ -135,6 +135,25 @@ def test_switches_are_edits(name: str, page: Any, spanish: Explanation) -> None:
     assert_near(numbers_of(page, run, switches), expected)
     changed = expected["decoder.probabilities"].tensor - spanish.trace["decoder.probabilities"].tensor
     assert changed.abs().max() > 1e-4
+
+
+def test_a_sentence_is_translated_again_with_switches_and_with_another_word(
+    page: Any, spanish: Explanation
+) -> None:
+    translator, text = spanish.translator, spanish.translation.source
+    for name in ("silent heads", "no residual"):
+        switches, same = SWITCHES[name]
+        with editing(translator.model, same):
+            expected = translator.translate(text, to="es").text
+        anew = (
+            "switchedRun(page.runs[0], { ...UNSWITCHED, ...given }).then((run) => run.model.maker.anew(run))"
+        )
+        assert page.evaluate(f"(given) => {anew}", switches) == expected
+    best = spanish.trace["decoder.probabilities"].tensor[0, 1].sort(descending=True, stable=True).indices
+    for rank in (1, 4):
+        prefix = [spanish.target_ids[0], int(best[rank])]
+        instead = f"page.models[0].maker.instead(page.runs[0], 1, {rank})"
+        assert page.evaluate(instead) == translator.translate(text, to="es", prefix=prefix).text
 
 
 @pytest.mark.parametrize("masked", [True, False])

@@ -168,6 +168,25 @@ def test_what_the_server_cannot_do_now_is_asked_again(browser: Any, server: Serv
         assert it.page.locator("#inside").is_hidden()
 
 
+def test_a_key_is_asked_for_and_kept(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("secret\n")
+    asked = serving(tmp_path, "demo", "--keys", str(tmp_path / "keys"))
+    with asked as server, opened(browser, server.url) as it:
+        it.page.goto(it.url)
+        it.page.locator("#target").select_option("es")
+        it.page.locator("#text").fill("I like cats")
+        it.until("!document.querySelector('#key').hidden")
+        assert it.text("#fault") == "the key is missing."
+        it.page.locator("#own-key").fill("secret")
+        it.page.keyboard.press("Enter")
+        it.until(READY)
+        assert it.page.locator("#key").is_hidden() and it.text("#fault") == ""
+        it.page.locator("#inside a").click()
+        it.page.wait_for_url("**/look?**")
+        it.until(SHOWN)
+        assert it.text("h1 .said-sentence") == "Me gustan los gatos"
+
+
 def test_axe_finds_nothing(browser: Any, server: Server) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with opened(browser, server.url, bypass_csp=True) as it:
