@@ -132,6 +132,8 @@ def run(service: Service, listening: socket.socket) -> None:
     )
     shown = logging.StreamHandler()
     shown.setFormatter(Line())
+    # Where there are no more files for connections, asyncio says so thousands of times a second.
+    shown.addFilter(lambda record: "out of system resource" not in record.getMessage())
     logging.getLogger("pellucid").handlers, logging.getLogger().handlers = [], [shown]
     warnings.simplefilter("ignore")  # some quote what a model does not know
     sys.setswitchinterval(SWITCH)

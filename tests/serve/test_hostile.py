@@ -1,7 +1,9 @@
 """Clients that mean harm, or are broken: they get an error, or are left; others are not disturbed."""
 
 import json
+import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +93,26 @@ def test_a_body_that_does_not_arrive_is_not_waited_for(server: Server) -> None:
         client.sendall(HEAD.format("/v1/translate", "Content-Length: 100\r\n").encode() + b'{"text')
         assert translates(server)
         assert client.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="changes the limit of another process")
+def test_more_connections_than_files_do_not_fill_the_log(server: Server) -> None:
+    import resource
+
+    assert translates(server)  # so that its client has a connection
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (40, before[1]))
+    clients = [connected(server) for _ in range(100)]
+    while len(os.listdir(f"/proc/{server.process.pid}/fd")) < 40:
+        time.sleep(0.01)
+    assert translates(server)
+    resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, before)
+    for client in clients:
+        client.close()
+    assert "out of system" not in server.log()
+    with connected(server) as client:
+        client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(1000).startswith(b"HTTP/1.1 200")
 
 
 def test_what_is_too_late_already_is_refused_without_decoding(server: Server) -> None:
