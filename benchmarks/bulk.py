@@ -44,7 +44,7 @@ def main() -> None:
         kills = []
         while len(kills) < arguments.kills:
             lines = kill(folder / "killed.txt", chance.uniform(0.02, 1 / arguments.kills) * seconds)
-            kills.append(f"{lines:,}")
+            kills.append("all" if (folder / "killed.txt").exists() else f"{lines:,}")
             print("killed at", kills[-1], flush=True)
         list(watch(folder / "killed.txt"))
         hashes = [digest(folder / each) for each in ("whole.txt", "killed.txt")]
