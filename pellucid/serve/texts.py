@@ -122,7 +122,7 @@ def _join(block: Block, answers: Sequence[Answer]) -> str:
                 spans = map(re.Match.span, PLACEHOLDER.finditer(block.text[start:end]))
                 taken += [(start + a, start + b) for a, b in spans]
     marks = list(_marks(block.nodes, taken, block.encode))
-    return put_back(block, marks, text, links)
+    return put_back(block, marks, text, links) if marks else block.encode(text)
 
 
 def _marks(
