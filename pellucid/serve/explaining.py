@@ -2,16 +2,20 @@
 
 import asyncio
 import math
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any
 
 from pydantic import Field, create_model
 from starlette.responses import Response
 
-from pellucid.errors import UsageError
+from pellucid.decoding.decoder import open_session
+from pellucid.errors import PellucidError, UsageError
 from pellucid.page.payload import answer
 from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import read
+from pellucid.search.hypotheses import Found
+from pellucid.search.lane import raise_if_failed
 from pellucid.seeing.edits import Edits, lift_mask, silence, together, without_residual, without_scale
 from pellucid.seeing.records import find_names
 from pellucid.seeing.trace import editing
@@ -21,7 +25,7 @@ from pellucid.serve.routes import JSON, Asked, Json, Route
 from pellucid.serve.service import Job, Model, Service
 from pellucid.show.files import as_json
 from pellucid.translate.text_translator import TextTranslator
-from pellucid.translate.translation import Translation
+from pellucid.translate.translation import Translation, translations_of
 
 MOST = 1 << 22  # numbers in an answer
 ONE = ThreadPoolExecutor(1, "pellucid explaining")  # one at a time: each takes memory, and all cores
@@ -52,7 +56,7 @@ class Sentence(Body):
     source: str | None = None
     target: str | None = None
     prefix: str | list[int] | None = Field(None, description="text or ids with which the translation begins")
-    seconds: float = Field(math.inf, description="a deadline, if that of the server is too late")
+    seconds: float = Field(math.inf, gt=0, description="a deadline, if that of the server is too late")
     translation: str | Ids | None = Field(None, description="explain it in place of the model's own")
     edits: Edited | None = Field(None, description="changes of the pass, and of the search if there is one")
     tensors: list[str] = Field([], description="names or globs of the tensors to return")
@@ -71,16 +75,21 @@ async def explain(service: Service, asked: Asked) -> Response:
     async with service.entered(job):
         if body.translation is None and not edits:
             (found,) = await service.decode(job)
-        run = asyncio.get_running_loop().run_in_executor
-        return await run(ONE, _explain, model, job, body, edits, found)
+        run, is_over = asyncio.get_running_loop().run_in_executor, threading.Event()
+        try:
+            return await run(ONE, _explain, model, job, body, edits, found, is_over)
+        finally:
+            is_over.set()
 
 
-def _explain(model: Model, job: Job, body: Any, edits: Edits, found: Translation | None) -> Response:
+def _explain(
+    model: Model, job: Job, body: Any, edits: Edits, found: Translation | None, is_over: threading.Event
+) -> Response:
     served, text, to = model.translator, job.texts[0], model.to(job.target)
     exact = TextTranslator(in_float32(served.model), served.vocabulary, served.config, "fp32")
     if found is None and body.translation is None:
         with editing(exact.model, edits):
-            found = exact.translate(text, to, **job.options)
+            found = _search(exact, text, to, {**job.options, "memory": model.memory}, is_over)
     reading = read(exact, text, to, body.translation, found, edits)
     names = [name for glob in body.tensors for name in find_names(glob, list(reading.trace))]
     if (count := sum(reading.trace[name].tensor.numel() for name in names)) > MOST:
@@ -88,6 +97,21 @@ def _explain(model: Model, job: Job, body: Any, edits: Edits, found: Translation
     if body.page:
         return Json(answer(reading, exact, names))
     return Response(as_json(reading, names), media_type=JSON)
+
+
+def _search(
+    translator: TextTranslator, text: str, to: str | None, options: Any, is_over: threading.Event
+) -> Translation:
+    """Translate a text. Stop within a step if nobody waits any more, so that the next can begin."""
+    call, results = translator.prepare([text], to, options), list[list[Found]]()
+    if call.requests:
+        with open_session(translator.decoder(call), call.requests, call.special) as session:
+            while not session.is_idle:
+                if is_over.is_set():
+                    raise PellucidError("nobody waits for this translation any more.")
+                results += map(raise_if_failed, session.step().ended.values())
+    (found,) = translations_of(call, results, translator.vocabulary)
+    return found
 
 
 ROUTES = [Route("POST", "/v1/explain", explain, Explain, dict[str, Any])]

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import StreamingResponse
 
+from pellucid.config.settings import ABOVE_0
 from pellucid.errors import PellucidError, UsageError
 from pellucid.reading.looking import align_translation
 from pellucid.search.options import OPTIONS, TranslationOptions, check_values
@@ -18,6 +19,7 @@ from pellucid.serve.routes import Asked, Route
 from pellucid.serve.service import AUTO, Job, Model, Service
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
+OF_SENTENCES = ("prefix", "scores", "alignment")
 THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
 
 
@@ -33,15 +35,16 @@ class Texts(Body):
     format: Literal["sentence", "text", "html", "xml"] = Field(
         "sentence", description="sentence: each text is one; others keep lines and tags"
     )
-    seconds: float = Field(math.inf, description="a deadline, if that of the server is too late")
+    seconds: float = Field(math.inf, gt=0, description="a deadline, if that of the server is too late")
     scores: bool = Field(False, description="also return the log-probability of each token")
     alignment: bool = Field(False, description="also return which words belong together")
 
 
 def _field(option: Any) -> Any:
     """Return the type of an option, with its limits, and no default."""
-    limits = {"low": "ge", "high": "le"}
-    within = {limits[name]: limit for name, limit in option.metadata.items() if math.isfinite(limit)}
+    low, high = (option.metadata.get(name, math.nan) for name in ("low", "high"))
+    within = {"gt": 0.0, "le": high} if low == ABOVE_0 else {"ge": low, "le": high}
+    within = {name: limit for name, limit in within.items() if math.isfinite(limit)}
     return Annotated[option.type | None, Field(**within)], None
 
 
@@ -100,6 +103,10 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate one text or several, with every option of the library."""
     job, said = await read_job(service, asked), list[dict[str, Any]]()
     if asked.body.format != "sentence":
+        for name in OF_SENTENCES:
+            if getattr(asked.body, name):
+                message = f"{name} belongs to a sentence, and format is {asked.body.format!r}. "
+                raise UsageError(f"{message}Leave out one of both.")
         texts = await translate_documents(service, job, asked.body.format)
         pairs = zip(texts, job.sources, strict=True)
         return {"translations": [{"text": text, "source": source} for text, source in pairs]}

@@ -141,6 +141,15 @@ def test_a_client_that_leaves_a_stream_frees_its_place(server: Server) -> None:
     assert translates(server)
 
 
+def test_an_explanation_that_takes_too_long_is_given_up(server: Server) -> None:
+    edits = {"silence": {"decoder.layers.0.self_attention": [0]}}
+    long = FIELDS | {"edits": edits, "beam": 1000, "min_length": 1998, "max_length": 2000}
+    assert server.client.post("/v1/explain", json=long).status_code == 503
+    deadline = time.monotonic() + 20
+    while server.client.post("/v1/explain", json=FIELDS).status_code != 200:
+        assert time.monotonic() < deadline
+
+
 @pytest.mark.parametrize(
     "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/download_file/../../../etc/passwd",
              "/download_file/..%2f..%2fetc%2fpasswd", "/docs/../../etc/passwd", "//etc/passwd", "/<script>",

@@ -87,6 +87,17 @@ FIELDS: list[tuple[Any, int, str]] = [
     ({"text": "a", "target": "de"}, 400, "target: there is no language 'de', but hi, en, es, fr."),
     ({"text": "a", "source": "fr"} | FR, 400, "no model translates fr to fr. From fr: en."),
     ({"text": "a", "beam": 0} | FR, 400, "beam = 0: Input should be greater than or equal to 1."),
+    (
+        {"text": "a", "temperature": 0, "sample": True} | FR,
+        400,
+        "temperature = 0: Input should be greater than 0.",
+    ),
+    ({"text": "a", "seconds": 0} | FR, 400, "seconds = 0: Input should be greater than 0."),
+    (
+        {"text": "a", "format": "html", "scores": True} | FR,
+        400,
+        "scores belongs to a sentence, and format is 'html'. Leave out one of both.",
+    ),
     ({"text": "a", "beam": True} | FR, 400, "beam = True: Input should be a valid integer."),
     ({"text": "a", "memory": 1} | FR, 400, "there is no field 'memory'."),
     ({"text": "a", "prefix": ["a", "b"]} | FR, 400, "prefix: 2 prefixes for 1 texts. Give one for each."),
