@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import torch
 
-from pellucid.decoding.decoder import MOST_SHARING, Decoder, plan
+from pellucid.decoding.decoder import MOST_CANDIDATES, MOST_SHARING, Decoder, plan
 from pellucid.decoding.room import Room
 from pellucid.errors import PellucidError, SentenceError
 from pellucid.search.hypotheses import Found
@@ -29,12 +29,13 @@ TRIAL = 8, 2  # tokens of the sentences with which the speed is measured at firs
 
 def room_for(decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int) -> Room:
     """Return the room of a session for sentences like these, in which all threads share each step. If the
-    memory (in MB) allows that, it has as many places as rows, for sentences with one hypothesis, and spare
-    cells: a long sentence that waits until enough are free would hold up those behind it."""
+    memory (in MB) allows that, it has as many places as rows, for sentences with one hypothesis, takes wider
+    beams, and has spare cells: a long sentence that waits until enough are free would hold up others."""
     room, _ = plan(decoder, typical, special)
     threads = 1 if decoder.apart == 1 else min(MOST_SHARING, torch.get_num_threads())
     room = replace(room, threads=threads)
-    wide = replace(room, places=room.rows, cells=SPARE * room.cells)
+    likeliest = min(decoder.config.target_size - 1, MOST_CANDIDATES) if room.candidates else 0
+    wide = replace(room, places=room.rows, width=room.rows, cells=SPARE * room.cells, candidates=likeliest)
     return wide if decoder.room_bytes(wide) <= memory << 20 else room
 
 

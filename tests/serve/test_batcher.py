@@ -33,7 +33,8 @@ RULES: list[dict[str, Any]] = [
     dict(beam=1),
     dict(),
     dict(beam=3, n_best=2, length_penalty=0.5),
-    dict(beam=9, max_length=12),  # wider than the room: by itself
+    dict(beam=9, max_length=12),  # wider than usual
+    dict(beam=2, max_length=70),  # longer than the room takes: by itself
     dict(sample=True, n_best=2, temperature=0.7, seed=5),
     dict(sample=True, top_k=4, seed=6),
     dict(prefix="Je", beam=2),
@@ -143,7 +144,7 @@ def test_long_sentences_leave_no_row_empty(batcher: Batcher) -> None:
     room, usual = batcher.room, batcher._typical
     long = replace(usual, source=[3] * room.longest_source, max_length=room.longest)
     waiting = [usual if number % 2 else long for number in range(room.rows)]
-    assert len(Places(room).join(waiting)) == room.rows // room.width
+    assert len(Places(room).join(waiting)) == room.rows // usual.options.width
 
 
 def test_a_cancelled_sentence_leaves_within_a_step(demo: Translator, batcher: Batcher) -> None:
@@ -197,7 +198,10 @@ def test_what_needs_too_much_memory_is_refused(demo: Translator) -> None:
 
 def test_closing_finishes_what_was_accepted(demo: Translator) -> None:
     batcher = made(demo)
-    futures = batcher.submit([request(demo)] * 700, "x"), batcher.submit([request(demo, beam=9)] * 3, "y")
+    futures = (
+        batcher.submit([request(demo)] * 700, "x"),
+        batcher.submit([request(demo, max_length=70)] * 3, "y"),
+    )
     batcher.close()
     assert [len(results(each, 0)) for each in futures] == [700, 3]
     with pytest.raises(PellucidError, match=r"^the server is stopping\.$"):
