@@ -11,13 +11,14 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import Mount
 from starlette.routing import Route as Path
+from starlette.staticfiles import StaticFiles
 
 from pellucid.errors import PellucidError
-from pellucid.serve import deepl, explaining, libretranslate, ours, plugins
+from pellucid.serve import deepl, explaining, libretranslate, ours, pages, plugins
 from pellucid.serve.admission import Refusal
 from pellucid.serve.metrics import Metrics
-from pellucid.serve.pages import pages
 from pellucid.serve.routes import Asked, Json, Route, as_error, read, unless_gone
 from pellucid.serve.service import Service
 from pellucid.serve.spec import describe, page
@@ -68,6 +69,7 @@ def make_app(service: Service) -> Starlette:
         *libretranslate.ROUTES,
         *deepl.ROUTES,
         *plugins.ROUTES,
+        *pages.ROUTES,
         Route("GET", "/health", health, returns=dict[str, str], is_open=True),
         Route("GET", "/ready", ready, returns=dict[str, str], is_open=True),
         Route("GET", "/metrics", figures, returns=str, gives="text/plain", is_open=True),
@@ -84,8 +86,8 @@ def make_app(service: Service) -> Starlette:
         body = (nearest or [as_error])[0](error.status_code, error.detail)
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
 
-    routes = pages(service)
-    routes += [Path(row.path, _endpoint(service, row, metrics), methods=row.verbs.split()) for row in table]
+    paths = [Path(row.path, _endpoint(service, row, metrics), methods=row.verbs.split()) for row in table]
+    routes = [*paths, Mount("/page", StaticFiles(packages=[("pellucid", "page")]))]  # what the pages load
     return Starlette(routes=routes, middleware=[FOREIGN_PAGES], exception_handlers={HTTPException: unknown})
 
 
@@ -98,7 +100,8 @@ def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Req
         seconds = time.perf_counter() - began
         metrics.count(route.path, response.status_code, seconds)
         LOG.info({"route": route.path, "status": response.status_code, "seconds": round(seconds, 4)})
-        response.headers.update(HEADERS)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
         return response
 
     return answer

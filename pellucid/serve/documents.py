@@ -54,7 +54,7 @@ async def _translate(
     if new := [text for text in dict.fromkeys(texts) if text not in known]:
         sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new))
         known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
-    return [known[text][: rank + 1][-1] for text in texts]
+    return [known[text][: rank + 1][-1] for text in texts]  # the last one if there are fewer
 
 
 async def _align(

@@ -21,8 +21,8 @@ class Keys:
         return bool(self._keys)
 
     def client(self, given: str) -> str:
-        """Return the name of the client whose key this is. Raise an error for a wrong key, which takes as
-        long for each."""
+        """Return the name of the client whose key this is, or raise an error. The time that this takes does
+        not tell how much of a key was right."""
         found = [hmac.compare_digest(given.encode("utf-8", "replace"), key) for key in self._keys]
         if not any(found):
             raise Refusal(403, "the key is wrong." if given else "the key is missing.")

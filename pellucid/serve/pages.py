@@ -1,26 +1,25 @@
-"""The pages at / and /look, and the files that they load. What they may load stands in them."""
+"""The pages at / and /look. What they may load stands in them."""
 
-from starlette.requests import Request
 from starlette.responses import HTMLResponse
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from pellucid.page.assembly import fill, json_block
 from pellucid.page.document import look_page
+from pellucid.serve.routes import Asked, Route
 from pellucid.serve.service import Service
 
-HEADERS = {"content-security-policy": "frame-ancestors 'none'", "x-content-type-options": "nosniff"}
+POLICY = {"content-security-policy": "frame-ancestors 'none'"}
 
 
-def pages(service: Service) -> list[BaseRoute]:
-    """Return the routes of the pages: they need no key, but what their scripts ask does."""
+async def translate(service: Service, asked: Asked) -> HTMLResponse:
+    """Return the page that translates as one types."""
+    page = fill("translate.html", pairs=json_block("pairs", [*service.languages.pairs]))
+    return HTMLResponse(page, headers=POLICY)
 
-    async def translate(request: Request) -> HTMLResponse:
-        page = fill("translate.html", pairs=json_block("pairs", [*service.languages.pairs]))
-        return HTMLResponse(page, headers=HEADERS)
 
-    async def look(request: Request) -> HTMLResponse:
-        return HTMLResponse(look_page(), headers=HEADERS)
+async def look(service: Service, asked: Asked) -> HTMLResponse:
+    """Return the page that looks inside a model."""
+    return HTMLResponse(look_page(), headers=POLICY)
 
-    files = Mount("/page", StaticFiles(packages=[("pellucid", "page")]))
-    return [Route("/", translate), Route("/look", look), files]
+
+# They need no key, but what their scripts ask does.
+ROUTES = [Route("GET", "/", translate, is_open=True), Route("GET", "/look", look, is_open=True)]

@@ -117,9 +117,9 @@ async def _read_body(service: Service, route: Route, request: Request) -> tuple[
         return _fields((await _parse_files(request, body)).multi_items()), kind
     except TimeoutError:
         raise Refusal(408, f"the request did not arrive within {limits.seconds:g} seconds.") from None
+    except Refusal:
+        raise
     except (ValueError, RecursionError, MultiPartException) as error:
-        if isinstance(error, Refusal):
-            raise
         raise Refusal(400, f"the body is not valid {kind}: {_reason(error)}.") from None
 
 

@@ -36,25 +36,18 @@ SO_ATTACH_FILTER = 26
 class Protocol(H11Protocol):
     """A connection that is closed if the head of a request arrives too slowly."""
 
-    _timer: asyncio.TimerHandle | None = None
-
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
-        self._wait()
+        self._closing = self.loop.call_later(HEAD, self.transport.close)
 
     def data_received(self, data: bytes) -> None:
         """Take what arrived. Unless a request is being answered now, wait for one."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-        elif self._timer is None:
-            self._wait()
-
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(HEAD, self.transport.close)
+            self._closing.cancel()
+        elif self._closing.cancelled():
+            self._closing = self.loop.call_later(HEAD, self.transport.close)
 
 
 class Server(uvicorn.Server):

@@ -157,8 +157,11 @@ class Service:
     async def sources(
         self, texts: Sequence[str], source: str, able: Collection[str], sure: float = 1.0
     ) -> list[tuple[str, float]]:
-        """Return the language of each text, and how probable it is. If the source is "auto", it is the
-        likeliest of those that are able to be translated, unless another one is more probable than `sure`."""
+        """Return the language of each text, and how probable it is. "auto": it is detected.
+
+        able: the languages from which there is a way to the target; the likeliest of them is chosen, unless
+        another is more probable than `sure`.
+        """
         if source != AUTO:
             return [(source, 1.0)] * len(texts)
         ranked = await self.detect(texts)
