@@ -196,10 +196,11 @@ def _read_state(part: Path, state: Path, settings: dict[str, Any]) -> dict[str, 
     if not part.exists():
         return saved
     try:
-        saved |= json.loads(state.read_bytes())
+        read = json.loads(state.read_bytes())
+        saved = {name: type(value)(read[name]) for name, value in saved.items()}
         if part.stat().st_size < saved["size"]:
             raise ValueError
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, LookupError):
         raise PellucidError(f"{state}: missing or damaged. Remove {part}, and begin anew.") from None
     then = {name: value for name, value in saved["settings"].items() if settings.get(name) != value}
     if then:

@@ -84,10 +84,10 @@ class Batcher:
         tokens, seconds = self._recent
         return tokens / seconds if seconds else math.inf
 
-    def cost(self, tokens: float, width: int) -> float:
+    def cost(self, tokens: float, width: int, least: int = 0) -> float:
         """Return how many tokens have to be computed for sources with so many tokens, if each hypothesis will
-        be as long in proportion as those before."""
-        return tokens * (1 + width * self._said / self._read)
+        be as long in proportion as those before. least: tokens that the hypotheses must have."""
+        return tokens + width * max(tokens * self._said / self._read, least)
 
     def measure(self) -> "list[Future[list[Found]]]":
         """Begin short sentences, one more than there is room for, so that the speed is known soon."""

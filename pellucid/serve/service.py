@@ -51,7 +51,8 @@ class Model:
         tokens."""
         options, tokens = job.options, job.characters * self._tokens / self._characters + len(job.texts)
         beam = options.get("beam", self.translator.config.translation.beam)
-        return self.batcher.cost(tokens, options.get("n_best", 1) if options.get("sample") else beam)
+        width = options.get("n_best", 1) if options.get("sample") else beam
+        return self.batcher.cost(tokens, width, len(job.texts) * options.get("min_length", 0))
 
     def prepare(self, job: "Job") -> Call:
         """Return the input of the search for the texts of a job."""

@@ -93,7 +93,7 @@ def code_of(argv, moment, only_saving):
 
 def moment():  # every other kill comes while a block is saved
     only_saving = kills % 2 == 0
-    return chance.randrange(1, 200 if only_saving else 1500) if kills < 12 else 0, only_saving
+    return chance.randrange(1, 100 if only_saving else 1500) if kills < 12 else 0, only_saving
 
 while (code := code_of(sys.argv[2:], *moment())) == -signal.SIGKILL:
     kills += 1
@@ -241,6 +241,8 @@ def test_what_cannot_be_is_told_before_the_work(
         ),
         ("less", "out.part.json: missing or damaged. Remove out.part, and begin anew."),
         ("state", "out.part.json: missing or damaged. Remove out.part, and begin anew."),
+        ("list", "out.part.json: missing or damaged. Remove out.part, and begin anew."),
+        ("settings", "out.part.json: missing or damaged. Remove out.part, and begin anew."),
         ("no state", "out.part.json: missing or damaged. Remove out.part, and begin anew."),
     ],
 )
@@ -257,8 +259,8 @@ def test_only_the_same_run_goes_on(
         files("in", "a b", *SOURCES[1:])
     if changed == "less":
         part.write_bytes(b"")
-    if changed == "state":
-        state.write_text('{"lines"')
+    if changed in (damaged := {"state": '{"lines"', "list": "[]", "settings": '{"settings": 5, "size": 0}'}):
+        state.write_text(damaged[changed])
     if changed == "no state":
         state.unlink()
     model = toy_model / "last" if changed == "model" else toy_model

@@ -215,3 +215,4 @@ def test_the_speed_is_measured_when_there_is_enough_to_do(demo: Translator, batc
     results(batcher.measure())
     assert 100 < batcher.speed < 1e7
     assert batcher.cost(10, 4) > 1.5 * batcher.cost(10, 1) > 15
+    assert batcher.cost(10, 4, least=1000) == 4010
