@@ -54,6 +54,8 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
     if os.path.lexists(out):
         if not arguments.resume:
             raise UsageError(f"{out} already exists, and stays as it is. Choose another --out.")
+        if not part.exists():  # a run may have been killed just before it removed its state
+            state.unlink(missing_ok=True)
         tell(f"{out} is complete: nothing is left to do.")
         return
     if part.exists() and not arguments.resume:
