@@ -120,10 +120,10 @@ def read(
     if target is None:
         found = found or translator.translate(text, to=to)
         target_ids = found.hypotheses[0].token_ids
-    elif isinstance(target, str):
-        target_ids = list(target_of(target, source.to, vocabulary).ids)
-    else:
+    elif isinstance(target, Sequence) and not isinstance(target, str):
         target_ids = check_ids(target, vocabulary.target)
+    else:
+        target_ids = list(target_of(target, source.to, vocabulary).ids)
     seen = watch(model, in_batch(model, [(source.ids, target_ids)]), edits=edits, vocabulary=vocabulary)
     steps = steps_of(seen, vocabulary, target_ids)
     if found is None:

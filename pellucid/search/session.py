@@ -21,7 +21,7 @@ from pellucid.search.request import Request, SpecialIds
 TOO_LARGE = (
     "it needs more memory than translating may take. Set a larger memory, or a smaller max_length or beam."
 )
-JOIN_AT = 1 / 8  # of the rows: newcomers wait until so many are free, or as many as there are newcomers
+JOIN_AT = 1 / 8  # of the rows: newcomers wait until so many are free, or as many as all newcomers need
 
 
 class Decoding(Protocol):
@@ -80,6 +80,12 @@ class Waiting:
             self._turns[client] = turn = max(self._turn, self._turns.get(client, -1) + 1)
             self._put(turn, ticket, request)
         return ticket
+
+    def exceeds(self, rows: int) -> bool:
+        """Return whether all sentences together have more than so many hypotheses."""
+        with self._changed:
+            first = itertools.islice(self._requests.values(), rows + 1)
+            return sum(request.options.width for request in first) > rows
 
     def close(self) -> None:
         """Say that no sentence will be added any more."""
@@ -190,9 +196,9 @@ class Session(AbstractContextManager["Session"]):
         """Begin as many of the waiting sentences as there is room for; while others are open, only several at
         once, because those that begin together are encoded together. Return an error for a sentence that no
         room is large enough for."""
-        rows, wanted = self._decoding.rows, len(self._waiting)
+        rows = self._decoding.rows
         free = rows - self.rows
-        if not free or (self._lanes and free < min(wanted, rows * JOIN_AT)):
+        if not free or (self._lanes and free < rows * JOIN_AT and self._waiting.exceeds(free)):
             return {}
         taken = self._waiting.take(free)
         joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from browser import chromium
 from opened_page import CONTRAST, PHONE, SMALL_TARGETS
 from served import Server, serving
 
@@ -31,12 +30,6 @@ READY = """document.querySelector("#translation")?.ariaBusy === "false" && docum
 SHOWN = "document.body.dataset.shown === location.hash"
 SYLLABLES = [f"{a}{b}" for a in "bdfgklmnprstvz" for b in "aeiou"]
 CROSS = "decoder.layers.1.cross_attention"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
