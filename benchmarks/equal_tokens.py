@@ -30,8 +30,7 @@ from benchmarks.report import RESULTS, processor, write_report
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import from_table
 from pellucid.data.batch import Batch, batches
-from pellucid.data.encoding import encode_pairs
-from pellucid.data.examples import Store
+from pellucid.data.examples import Examples, encode_pairs
 from pellucid.data.sifting import read_pairs, text_of
 from pellucid.learning.learner import Learner, learning_rate
 from pellucid.learning.loss import loss_of
@@ -60,7 +59,7 @@ class Material:
 
     config: Config
     vocabulary: Vocabulary
-    examples: Store
+    examples: Examples
     validation: list[Batch]
 
     def batches(self) -> Iterator[Batch]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.data.examples import Examples, Store, places_of
+from pellucid.data.examples import Examples, places_of
 from pellucid.data.order import draw, permute
 from pellucid.data.sifting import Array
 from pellucid.errors import UsageError
@@ -59,14 +59,16 @@ class Order:
     quotas: Sequence[int] = ()  # the pairs of each corpus in an epoch; (): all of them
 
 
-def batches(store: Store, vocabulary: Vocabulary, tokens: int, seed: int, epoch: int) -> Iterator[Batch]:
+def batches(
+    examples: Examples, vocabulary: Vocabulary, tokens: int, seed: int, epoch: int
+) -> Iterator[Batch]:
     """Yield the batches of an epoch."""
-    for _, examples, rows in plan_batches(store, Order(tokens, seed), epoch):
-        yield make_batch(examples, rows, vocabulary.start_id, vocabulary.pad_id)
+    for _, some, rows in plan_batches(examples, Order(tokens, seed), epoch):
+        yield make_batch(some, rows, vocabulary.start_id, vocabulary.pad_id)
 
 
 def plan_batches(
-    store: Store, order: Order, epoch: int, first: Place = (0, 0), change: Change | None = None
+    examples: Examples, order: Order, epoch: int, first: Place = (0, 0), change: Change | None = None
 ) -> Iterator[tuple[Place, Examples, Array]]:
     """Yield the batches of an epoch from the place `first` on: the place after the batch, some examples, and
     which of them are in the batch. A side has at most `order.tokens` tokens, padding included. Raise an error
@@ -75,30 +77,29 @@ def plan_batches(
     An epoch is cut into windows, which are random samples of the text. Their pairs are sorted by length and
     cut into batches, and these are shuffled. change: what replaces the examples of a window.
     """
-    longest, tokens = store.figures.longest, order.tokens
+    longest, tokens = examples.figures.longest, order.tokens
     if longest > tokens:
         raise UsageError(
             f"[training] batch_tokens = {tokens} is less than the longest pair's {longest} tokens, so "
             f"no batch can hold it. Set batch_tokens = {longest} or more, or a lower [data] max_length."
         )
-    quotas, window, number = order.quotas or store.sizes, *first
-    size, total = window_size(store, tokens), sum(quotas)
-    for start in range(window * size, total, size):
-        rows = draw(start, min(start + size, total), store.sizes, quotas, order.seed, epoch)
-        examples = store.take(rows)
+    sizes, size, number = examples.sizes, window_size(examples, tokens), first[1]
+    quotas = order.quotas or sizes
+    for start in range(first[0] * size, sum(quotas), size):
+        rows = draw(start, min(start + size, sum(quotas)), sizes, quotas, order.seed, epoch)
+        some = examples.gather(rows)
         if change:
-            examples = change(examples, rows, epoch)
-        plan = _cut(examples.lengths, tokens)
-        key = f"{order.seed} {epoch} window {start}"
+            some = change(some, rows, epoch)
+        plan, key = _cut(some.lengths, tokens), f"{order.seed} {epoch} window {start}"
         for place in permute(np.arange(len(plan), dtype=np.uint64), len(plan), key)[number:]:
             number += 1
-            yield (start // size, number), examples, plan[int(place)]
+            yield (start // size, number), some, plan[int(place)]
         number = 0
 
 
-def window_size(store: Store, tokens: int) -> int:
+def window_size(examples: Examples, tokens: int) -> int:
     """Return the number of pairs in a window."""
-    return max(1, _WINDOW * tokens * len(store) // max(1, store.figures.longer))
+    return max(1, _WINDOW * tokens * len(examples) // max(1, examples.figures.longer))
 
 
 def _cut(lengths: Array, tokens: int) -> list[Array]:
@@ -119,7 +120,7 @@ def make_batch(examples: Examples, rows: Array, start_id: int, pad_id: int) -> B
     target_out, target_mask = _side(some, 1, pad_id)
     target_in = torch.full_like(target_out, start_id)
     target_in[:, 1:] = target_out[:, :-1].masked_fill(~target_mask[:, 1:], pad_id)
-    return Batch(source, source_mask, target_in, target_out, target_mask, some.origins(np.arange(len(some))))
+    return Batch(source, source_mask, target_in, target_out, target_mask, some.origins())
 
 
 def _side(examples: Examples, side: int, pad_id: int) -> tuple[Tensor, Tensor]:

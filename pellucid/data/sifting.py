@@ -26,6 +26,7 @@ from pellucid.errors import PellucidError, UsageError
 LINES = 100_000  # of a chunk
 LEFT_OUT, LEARNED, HELD_OUT = range(3)  # what becomes of a line
 Array: TypeAlias = npt.NDArray[Any]
+Names: TypeAlias = Sequence[tuple[str, int]]  # the file of each corpus, and which of [data] languages it has
 Run: TypeAlias = Callable[
     [Callable[[Any], Any], Iterable[Any]], Iterable[Any]
 ]  # `map`, or one with processes
@@ -48,20 +49,39 @@ class Looked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Source:
-    """Parallel text: files, or texts given in Python, which are one corpus."""
+class ParallelText:
+    """Parallel text: files, or texts given in Python, which are one corpus. After the first reading it is
+    known what becomes of each line."""
 
     data: DataConfig
     corpora: Sequence[Sequence[str]]  # the files of each, or the name of the texts
     texts: Sequence[tuple[str, str]] | None = None
+    fates: Sequence[Array] = ()  # of the lines of each chunk
+    sources: Sequence[int] | Array = ()  # the hashes of the sources to learn from
 
     @property
-    def names(self) -> list[tuple[str, int]]:
+    def names(self) -> Names:
         """Return the file of each corpus's sources, and which of [data] languages the corpus has."""
         several = len(self.data.languages) > 1
         return [(files[0], number * several) for number, files in enumerate(self.corpora)]
 
-    def chunks(self) -> Iterator[Chunk]:
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return self.with_fate(LEARNED)
+
+    def with_fate(self, fate: int) -> Iterator[Pair]:
+        """Yield the pairs of this fate."""
+        for chunk in self.chunks(fate):
+            yield from self.pairs(chunk)
+
+    def chunks(self, fate: int) -> Iterator[Chunk]:
+        """Yield the lines of this fate, by chunks."""
+        for chunk, fates in zip(self.all_chunks(), self.fates, strict=True):
+            yield Chunk(chunk.corpus, [chunk.rows[row] for row in np.flatnonzero(fates == fate).tolist()])
+
+    def all_chunks(self) -> Iterator[Chunk]:
         """Yield all lines."""
         for number, files in enumerate(self.corpora):
             rows, some = read_rows(files) if self.texts is None else self.texts, list[tuple[int, Any]]()
@@ -76,9 +96,10 @@ class Source:
                 raise
             yield Chunk(number, some)
 
-    def pairs(self, chunk: Chunk, found: Counter[str]) -> Iterator[Pair]:
+    def pairs(self, chunk: Chunk, found: Counter[str] | None = None) -> Iterator[Pair]:
         """Yield the lines of a chunk as pairs, and count in `found` what is read."""
         files, (file, language) = self.corpora[chunk.corpus], self.names[chunk.corpus]
+        found = Counter() if found is None else found
         if self.texts is None:
             both = file, files[-1]
             yield from decode_rows(chunk.rows, both, language, self.data.bad_utf8, found)
@@ -99,40 +120,9 @@ class Source:
                 found["too_long"] += 1
             else:
                 key = f"{pair.language} {len(pair.source)} {pair.source}{pair.target}"
-                looked.pairs[row] = hash_of(key)
-                looked.sources[row] = source_hash(pair.source)
+                looked.pairs[row], looked.sources[row] = hash_of(key), source_hash(pair.source)
                 looked.identical[row] = pair.source == pair.target
         return looked
-
-
-@dataclass(frozen=True)
-class Sifted:
-    """Parallel text of which is known what becomes of each line."""
-
-    source: Source
-    fates: list[Array]  # of the lines of each chunk
-    sources: Array  # the hashes of the sources to learn from
-
-    @property
-    def names(self) -> list[str]:
-        """Return the file of each corpus's sources."""
-        return [file for file, _ in self.source.names]
-
-    def chunks(self, fate: int = LEARNED) -> Iterator[Chunk]:
-        """Yield the lines of this fate, by chunks."""
-        for chunk, fates in zip(self.source.chunks(), self.fates, strict=True):
-            yield Chunk(chunk.corpus, [chunk.rows[row] for row in np.flatnonzero(fates == fate).tolist()])
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-    def __iter__(self) -> Iterator[Pair]:
-        return self.pairs(LEARNED)
-
-    def pairs(self, fate: int) -> Iterator[Pair]:
-        """Yield the pairs of this fate."""
-        for chunk in self.chunks(fate):
-            yield from self.source.pairs(chunk, Counter())
 
 
 def hash_of(text: str) -> int:
@@ -146,31 +136,29 @@ def source_hash(text: str) -> int:
     return hash_of(" ".join(text.casefold().split()))
 
 
-def sift(source: Source, run: Run = map) -> tuple[Sifted, Report]:
+def sift(text: ParallelText, run: Run = map) -> tuple[ParallelText, Report]:
     """Decide by the rules of [data] what becomes of each line. Raise an error if there are lines, and no pair
     is left.
 
     run: what looks at each chunk.
     """
-    looked = list(run(source.look, source.chunks()))
+    looked = list(run(text.look, text.all_chunks()))
     if not looked:
-        return Sifted(source, [], np.zeros(0, np.uint64)), Report()
+        return replace(text, fates=[]), Report()
     ends = np.cumsum([len(each.pairs) for each in looked])[:-1]
     pairs, sources, identical = (np.concatenate([each[part] for each in looked]) for part in (1, 2, 3))
     repeated, fates = _repeated(pairs), (pairs != 0).astype(np.uint8)
     found = sum((each.found for each in looked), Counter[str]())
-    del looked
-    if source.data.remove_duplicates:
+    if text.data.remove_duplicates:
         fates[repeated] = LEFT_OUT
     found += Counter(duplicates=int(repeated.sum()), identical=int(identical[fates == LEARNED].sum()))
-    report = Report(kept=int(fates.sum()), **found)
-    if not report.kept:
-        raise nothing_left(source.names[0][0], report)
-    if source.data.held_out:
-        fates[hold_out(sources * (fates == LEARNED), source.data.held_out)] = HELD_OUT
-        held_out = int((fates == HELD_OUT).sum())
-        report = replace(report, kept=report.kept - held_out, held_out=held_out)
-    return Sifted(source, np.split(fates, ends), sources[fates == LEARNED]), report
+    if not fates.any():
+        raise nothing_left(text.names[0][0], Report(**found))
+    if text.data.held_out:
+        fates[hold_out(sources * (fates == LEARNED), text.data.held_out)] = HELD_OUT
+    _, kept, held_out = np.bincount(fates, minlength=3).tolist()
+    sifted = replace(text, fates=np.split(fates, ends), sources=sources[fates == LEARNED])
+    return sifted, Report(kept=kept, held_out=held_out, **found)
 
 
 def _repeated(pairs: Array) -> Array:
@@ -181,7 +169,7 @@ def _repeated(pairs: Array) -> Array:
     return repeated
 
 
-def hold_out(sources: Array, count: int) -> Array:
+def hold_out(sources: Sequence[int] | Array, count: int) -> Array:
     """Return which lines to set aside: up to `count`, and all lines of a source or none. Raise an error if
     these would be no lines, or all.
 
@@ -205,17 +193,17 @@ def hold_out(sources: Array, count: int) -> Array:
     return chosen[numbers]
 
 
-def text_of(files: Sequence[Sequence[str]], data: DataConfig) -> Source:
+def text_of(files: Sequence[Sequence[str]], data: DataConfig) -> ParallelText:
     """Return the text of these corpora, each one or two files."""
     if files and len(data.languages) > 1 and len(data.languages) != len(files):
         raise UsageError(
             f"[data] languages names {len(data.languages)} pairs of languages for {len(files)} corpora. "
             "Name one for each corpus of train and of validation, in their order."
         )
-    return Source(data, [[relative(file) for file in corpus] for corpus in files])  # for messages
+    return ParallelText(data, [[relative(file) for file in corpus] for corpus in files])  # for messages
 
 
-def text_from(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> Source:
+def text_from(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> ParallelText:
     """Return texts given in Python; raise an error if one is no pair. name: what messages call them."""
     if len(data.languages) > 1:
         several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
@@ -225,10 +213,10 @@ def text_from(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> 
         if not is_pair:
             pair = '("A dog.", "Ein Hund.")'
             raise UsageError(f"{name}[{place}] is not a source and a target text like {pair}: {row!r}.")
-    return Source(data, [[name]], texts)
+    return ParallelText(data, [[name]], texts)
 
 
-def read_pairs(source: Source) -> tuple[list[Pair], Report]:
+def read_pairs(text: ParallelText) -> tuple[list[Pair], Report]:
     """Return all cleaned pairs at once, for a text that is small."""
-    sifted, report = sift(replace(source, data=replace(source.data, held_out=0)))
+    sifted, report = sift(replace(text, data=replace(text.data, held_out=0)))
     return list(sifted), report

@@ -1,17 +1,17 @@
 """A prepared text: a folder that `pellucid prepare` writes once, and that trainings map into memory.
 
-It holds sealed folders: vocabulary/, with the settings, shards/00000/ and so on, each with the examples of a
-chunk of text, and last index/, with the counts of all.
+It holds two sealed folders: vocabulary/, with the settings, and examples/. While it is made, shards/00000/
+and so on have the examples of a chunk of text each.
 """
 
 import hashlib
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from pellucid.config.schema import Config, VocabularyConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_toml, without_folders
 from pellucid.data.corpus import Pair, Report
-from pellucid.data.encoding import Shard, encode_chunk, store_of
-from pellucid.data.examples import ARRAYS, Examples, Figures, Names, Store
-from pellucid.data.sifting import HELD_OUT, Chunk, Sifted, Source
+from pellucid.data.examples import ARRAYS, Examples, Figures, encode, ends_of, without
+from pellucid.data.sifting import HELD_OUT, Chunk, ParallelText
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, sealing
+from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, remove, sealing
 from pellucid.folder.whole_file import writing
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
-CONFIG, HELD = "config.toml", "held_out.jsonl"
+CONFIG, EXAMPLES, HELD = "config.toml", "examples", "held_out.jsonl"
 # Settings of [data] that a prepared text depends on.
 CLEANED_BY = (
     *("train", "held_out", "languages", "preparation"),
@@ -39,11 +38,10 @@ CLEANED_BY = (
 class Prepared:
     """A prepared text that is open."""
 
-    store: Store
+    examples: Examples
     vocabulary: Vocabulary
     report: Report
     held_out: list[Pair]
-    names: list[str]  # the file of each corpus's sources
 
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary, config: Config, hashes: Mapping[str, str]) -> None:
@@ -75,79 +73,63 @@ def read_vocabulary(folder: Path, config: Config, hashes: Mapping[str, str] | No
     return load_vocabulary(folder / "vocabulary", theirs, files)
 
 
-def shard_folder(folder: Path, number: int) -> Path:
-    """Return the folder of a shard of a prepared text."""
-    return folder / "shards" / f"{number:05d}"
-
-
-def write_shard(source: Source, vocabulary: Vocabulary, with_text: bool, named: tuple[Path, Chunk]) -> int:
-    """Write a chunk as a shard of a prepared text, unless it is written; return 1."""
+def write_shard(text: ParallelText, vocabulary: Vocabulary, named: tuple[Path, Chunk]) -> Path:
+    """Encode a chunk and write it as a shard, unless it is written; return the folder."""
     folder, chunk = named
     if not is_sealed(folder):
-        shard = encode_chunk(source, vocabulary, with_text, chunk)
-        about = {"corpus": shard.corpus, "figures": shard.figures, "left_out": shard.left_out}
+        examples, left_out = encode(text.pairs(chunk), text.names, vocabulary, text.data)
+        about = {"figures": examples.figures, "sizes": examples.sizes, "left_out": left_out}
         with sealing(folder, "shard", about) as new:
             for name in ARRAYS:
-                np.save(new / f"{name}.npy", getattr(shard.examples, name))
-    return 1
+                np.save(new / f"{name}.npy", getattr(examples, name))
+    return folder
 
 
-def read_shard(folder: Path, names: Names, about: Mapping[str, Any]) -> Shard:
-    """Return a shard of a prepared text, whose examples are mapped into memory."""
-    try:
-        arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in ARRAYS]
-    except (OSError, ValueError) as error:
-        raise PellucidError(
-            f"{folder}: this shard cannot be read: {error}. Prepare the text again."
-        ) from None
-    left_out, figures = Counter(about["left_out"]), Figures(*about["figures"])
-    return Shard(about["corpus"], figures, left_out, Examples(names, *arrays))
-
-
-def write_index(folder: Path, shards: int, text: Sifted, report: Report) -> None:
-    """Finish a prepared text, when all of its shards are written."""
-    tables = []
-    for number in range(shards):
-        path = shard_folder(folder, number)
-        tables.append(read_manifest(path, "shard") | {"manifest": _sha256(path / MANIFEST)})
-    about = {"names": text.source.names, "report": asdict(report), "shards": tables}
-    with sealing(folder / "index", "prepared text", about) as new:
-        lines = (json.dumps(asdict(pair), ensure_ascii=False) for pair in text.pairs(HELD_OUT))
+def join(folder: Path, shards: Sequence[Path], text: ParallelText, report: Report) -> None:
+    """Finish a prepared text: join its shards, and remove them."""
+    tables = [read_manifest(shard, "shard") for shard in shards]
+    sizes = np.sum([table["sizes"] for table in tables], 0).tolist()
+    figures = reduce(Figures.plus, (Figures(*table["figures"]) for table in tables))
+    report = without(report, sum((Counter(table["left_out"]) for table in tables), Counter()))
+    about = {"names": text.names, "sizes": sizes, "figures": figures, "report": asdict(report)}
+    with sealing(folder / EXAMPLES, "prepared text", about) as new:
+        for name in ARRAYS:
+            _join(new / f"{name}.npy", [shard / f"{name}.npy" for shard in shards])
+        lines = (json.dumps(asdict(pair), ensure_ascii=False) for pair in text.with_fate(HELD_OUT))
         (new / HELD).write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
+    remove(folder / "shards")
+
+
+def _join(path: Path, parts: Sequence[Path]) -> None:
+    """Write arrays as one; of arrays that begin with 0, the ends."""
+    ends = path.stem == "ends"
+    sizes = [len(np.load(part, mmap_mode="r")) - ends for part in parts]
+    dtype, places = np.load(parts[0]).dtype, ends_of(np.array(sizes)) + ends
+    whole = np.lib.format.open_memmap(path, "w+", dtype, (int(places[-1]),))
+    for part, begin, end in zip(parts, places, places[1:], strict=False):
+        array = np.load(part)
+        whole[begin:end] = array[1:] + whole[begin - 1] if ends else array
+    whole.flush()
 
 
 def open_prepared(folder: Path, config: Config) -> Prepared:
     """Open a prepared text. Raise an error if it is not finished, or was prepared with other settings."""
-    if not is_sealed(folder / "index"):
-        finish = f"Run: pellucid prepare CONFIG {folder}"
-        raise UsageError(
-            f"[data] prepared = {folder}: no prepared text, or one that is not finished. {finish}"
-        )
-    vocabulary = read_vocabulary(folder, config)
-    manifest, files = read_sealed(folder / "index", "prepared text", (HELD,))
-    names = [(file, language) for file, language in manifest["names"]]
-    tables = enumerate(manifest["shards"])
-    shards = [read_shard(shard_folder(folder, number), names, about) for number, about in tables]
-    store, report = store_of(shards, Report(**manifest["report"]), names)
-    held_out = [Pair(**json.loads(line)) for line in files[HELD].decode().split("\n")[:-1]]
-    return Prepared(store, vocabulary, report, held_out, [file for file, _ in names])
-
-
-def verify(folder: Path) -> None:
-    """Read a prepared text, and raise an error if a hash is wrong."""
-    manifest, _ = read_sealed(folder / "index", "prepared text", (HELD,))
-    for number, about in enumerate(manifest["shards"]):
-        path = shard_folder(folder, number)
-        read_sealed(path, "shard", ())
-        if _sha256(path / MANIFEST) != about["manifest"]:
-            raise PellucidError(f"{path}: this shard is of another text. Prepare the text in another folder.")
+    if not is_sealed(folder / EXAMPLES):
+        unfinished = "no prepared text, or one that is not finished"
+        raise UsageError(f"[data] prepared = {folder}: {unfinished}. Run: pellucid prepare CONFIG {folder}")
+    vocabulary, about = read_vocabulary(folder, config), read_manifest(folder / EXAMPLES, "prepared text")
+    names = [(file, language) for file, language in about["names"]]
+    try:
+        arrays = [np.load(folder / EXAMPLES / f"{name}.npy", mmap_mode="r") for name in ARRAYS]
+        lines = (folder / EXAMPLES / HELD).read_text("utf-8").split("\n")
+    except (OSError, ValueError) as error:
+        raise PellucidError(f"{folder}: cannot be read: {error}. Prepare the text again.") from None
+    figures, held_out = Figures(*about["figures"]), [Pair(**json.loads(line)) for line in lines[:-1]]
+    examples = Examples(names, figures, about["sizes"], *arrays)
+    return Prepared(examples, vocabulary, Report(**about["report"]), held_out)
 
 
 def fingerprint_of_prepared(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of a prepared text: that of its index, which has those of its shards."""
-    path = folder / "index" / MANIFEST
-    return {"prepared": _sha256(path) if path.exists() else "absent"}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Return the SHA-256 of a prepared text: that of its manifest, which has those of its files."""
+    path = folder / EXAMPLES / MANIFEST
+    return {"prepared": hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "absent"}

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 
-import numpy as np
-
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import short_names
-from pellucid.data.batch import Order, batches
-from pellucid.data.encoding import encode_pairs, encode_text
-from pellucid.data.examples import Store
+from pellucid.data.batch import Batch, Order, batches
+from pellucid.data.corpus import Pair
+from pellucid.data.examples import Examples, encode, encode_pairs
 from pellucid.data.order import quotas_of
 from pellucid.data.store import Prepared
 from pellucid.errors import UsageError
@@ -20,24 +18,24 @@ from pellucid.translate.evaluate import note_on_short
 
 def examples_of(
     config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text
-) -> tuple[Store, Order]:
+) -> tuple[Examples, Order]:
     """Return the encoded pairs to learn from, and the order to learn them in; report what they are."""
     if isinstance(text.train, Prepared):
-        examples, found = text.train.store, text.train_report
+        examples, found = text.train.examples, text.train_report
         if not vocabulary.same_as(text.train.vocabulary):
             other = f"[data] prepared = {config.data.prepared}: it was prepared with another vocabulary"
             raise UsageError(f"{other}. Prepare the text again, in another folder, with this configuration.")
     else:
-        sampling = config.vocabulary.sampling > 0
-        examples, found = encode_text(text.train, vocabulary, text.train_report, sampling)
+        given = text.train, vocabulary, config.data, text.train_report, text.train.names
+        examples, found = encode_pairs(*given)
     report(f"training data: {found}; unknown tokens: {examples.figures.unknown or 'none'}")
     warn_if_identical("train", found)
-    quotas, names = quotas_of(examples.sizes, config.data.weights, config.data.temperature), text.train.names
+    quotas = quotas_of(examples.sizes, config.data.weights, config.data.temperature)
     if len(quotas) > 1:
-        shares = zip(names, quotas, examples.sizes, strict=True)
-        short = short_names(names)
-        each = [f"{short[name]} {share / sum(quotas):.1%} (has {size:,})" for name, share, size in shares]
-        report(f"an epoch has {sum(quotas):,} pairs: {', '.join(each)}")
+        names, shares = short_names(file for file, _ in examples.names), list[str]()
+        for (file, _), quota, size in zip(examples.names, quotas, examples.sizes, strict=True):
+            shares.append(f"{names[file]} {quota / sum(quotas):.1%} (has {size:,})")
+        report(f"an epoch has {sum(quotas):,} pairs: {', '.join(shares)}")
     return examples, Order(config.training.batch_tokens, config.training.seed, quotas)
 
 
@@ -53,10 +51,8 @@ def validation_of(
         decides = config.training.validation_metric == "bleu"
         report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
     warn_if_identical("validation", found)
-    (whole,), corpora = examples.parts, {}
+    corpora: dict[str, tuple[list[Batch], list[Pair]]] = {}
     for name, pairs in corpora_of(text.validation, config.data.languages).items():
-        numbers = {whole.names.index((pair.file, pair.language)) for pair in pairs}
-        part = whole.take(np.flatnonzero(np.isin(whole.corpora, [*numbers])))
-        kept = Store([part], [len(part)], part.figures(vocabulary.unknown_id))
+        kept, _ = encode(pairs, examples.names, vocabulary, config.data)
         corpora[name] = [*batches(kept, vocabulary, config.training.batch_tokens, 0, 0)], pairs
     return corpora

@@ -17,7 +17,7 @@ import torch
 from pellucid.config.schema import Config
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
-from pellucid.data.encoding import encode_pairs
+from pellucid.data.examples import encode_pairs
 from pellucid.folder.load import Loaded
 from pellucid.learning.learner import Learner
 from pellucid.learning.setting_up import fit_sizes, prepare_torch, prepare_vocabulary, start_from

@@ -1,25 +1,17 @@
 """Prepare text for trainings, once: clean it, learn its vocabulary, encode it in several processes, and write
 it as a folder that trainings map into memory."""
 
-import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from pellucid.config.schema import Config
 from pellucid.data.processes import several
-from pellucid.data.sifting import Sifted, sift, text_of
-from pellucid.data.store import (
-    open_prepared,
-    read_vocabulary,
-    save_vocabulary,
-    shard_folder,
-    verify,
-    write_index,
-    write_shard,
-)
-from pellucid.folder.manifest import is_sealed
+from pellucid.data.sifting import LEARNED, ParallelText, sift, text_of
+from pellucid.data.store import EXAMPLES, join, open_prepared, read_vocabulary, save_vocabulary, write_shard
+from pellucid.folder.manifest import is_sealed, verify
 from pellucid.folder.whole_file import making
 from pellucid.interop.importing import load_folder
 from pellucid.learning.claim import locked
@@ -31,15 +23,15 @@ from pellucid.text.vocabulary import Vocabulary
 def prepare(config: Config, out: Path, processes: int, report: Callable[[str], None]) -> None:
     """Write the training text of a configuration as a prepared text, or what is missing of one. Check all
     hashes of one that is finished."""
-    config = dataclasses.replace(config, data=dataclasses.replace(config.data, prepared=None, validation=()))
+    config = replace(config, data=replace(config.data, prepared=None, validation=()))
     asked, data, began = Request(config, out), data_of(config), time.perf_counter()
     check_text(asked)
     hashes = fingerprints(asked)
     with making(out), locked(out):
         begun = is_sealed(out / "vocabulary")
         vocabulary = read_vocabulary(out, config, hashes) if begun else None
-        if is_sealed(out / "index"):
-            verify(out)
+        if is_sealed(out / EXAMPLES):
+            verify(out / EXAMPLES, "prepared text")
             report(f"{out} is prepared already, and all its hashes are right")
             return
         with several(processes) as run:
@@ -47,18 +39,19 @@ def prepare(config: Config, out: Path, processes: int, report: Callable[[str], N
             report(f"cleaned: {found}")
             if vocabulary is None:
                 vocabulary = _vocabulary(config, text)
-                fitted = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
+                fitted = replace(config, model=fit_sizes(config, vocabulary))
                 save_vocabulary(out, vocabulary, fitted, hashes)
                 report(f"a vocabulary of {vocabulary.source_size:,}")
-            work = partial(write_shard, text.source, vocabulary, config.vocabulary.sampling > 0)
-            named = ((shard_folder(out, number), chunk) for number, chunk in enumerate(text.chunks()))
-            write_index(out, sum(run(work, named)), text, found)
+            chunks = enumerate(text.chunks(LEARNED))
+            named = ((out / "shards" / f"{number:05d}", chunk) for number, chunk in chunks)
+            shards = list(run(partial(write_shard, replace(text, fates=(), sources=()), vocabulary), named))
+        join(out, shards, text, found)
         seconds = time.perf_counter() - began
         found = open_prepared(out, config).report
         report(f"{found}; {seconds:,.0f} seconds, {found.read / seconds:,.0f} pairs a second")
 
 
-def _vocabulary(config: Config, text: Sifted) -> Vocabulary:
+def _vocabulary(config: Config, text: ParallelText) -> Vocabulary:
     if config.training.start_from:
         return start_from(load_folder(Path(config.training.start_from)), config)[0]
     return prepare_vocabulary(text, config)

@@ -16,9 +16,8 @@ from pellucid.config.settings import differences
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
 from pellucid.data.batch import Batch, Order, Place, make_batch, plan_batches
 from pellucid.data.corpus import Pair, target_language
-from pellucid.data.encoding import sample_again
-from pellucid.data.examples import Examples, Store
-from pellucid.data.sifting import Array, Sifted
+from pellucid.data.examples import Examples, sample_again
+from pellucid.data.sifting import Array, ParallelText
 from pellucid.data.store import Prepared
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
@@ -69,7 +68,7 @@ class Run:
     config: Config
     vocabulary: Vocabulary
     learner: Learner
-    examples: Store
+    examples: Examples
     order: Order
     validation: Corpora
     data: dict[str, str]  # the SHA-256 of each file
@@ -118,7 +117,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         vocabulary = prepare_vocabulary(text.train, config)
     examples, order = examples_of(config, vocabulary, report, text)
     validation = validation_of(config, vocabulary, report, text)
-    if doubt := isinstance(text.train, Sifted) and overlap(text.train, text.validation):
+    if doubt := isinstance(text.train, ParallelText) and overlap(text.train, text.validation):
         report(doubt)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     _report_size(config, device, report)  # before memory is taken
@@ -250,7 +249,7 @@ def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]
     return vocabulary, model
 
 
-def prepare_vocabulary(pairs: Sequence[Pair] | Sifted, config: Config) -> Vocabulary:
+def prepare_vocabulary(pairs: Sequence[Pair] | ParallelText, config: Config) -> Vocabulary:
     """Learn a vocabulary from the pairs, or from some of very many, as the configuration asks."""
     languages = config.data.languages
     pairs = list(itertools.islice(pairs, 0, None, 1 + len(pairs) // LEARNT_FROM))

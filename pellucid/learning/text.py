@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.config.schema import Config, DataConfig
 from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of
-from pellucid.data.sifting import HELD_OUT, Sifted, read_pairs, sift, source_hash, text_from, text_of
+from pellucid.data.sifting import HELD_OUT, ParallelText, read_pairs, sift, source_hash, text_from, text_of
 from pellucid.data.store import Prepared, fingerprint_of_prepared, open_prepared
 from pellucid.errors import UsageError
 
@@ -36,7 +36,7 @@ class Request:
 class Text:
     """The cleaned text of a run, and reports of what was left out."""
 
-    train: Sifted | Prepared
+    train: ParallelText | Prepared
     train_report: Report
     validation: list[Pair]
     validation_report: Report
@@ -64,14 +64,14 @@ def read_text(asked: Request) -> Text:
     """Read and clean the text by the rules of [data], or open a prepared one. If [data] held_out is set, that
     many training pairs are the validation pairs."""
     data = data_of(asked.config)
-    train: Sifted | Prepared
+    train: ParallelText | Prepared
     if data.prepared:
         prepared = open_prepared(Path(data.prepared), asked.config)
         train, report, held_out = prepared, prepared.report, prepared.held_out
     else:
         text = text_from(asked.pairs, "pairs", data) if asked.pairs else text_of(data.train, data)
         train, report = sift(text)
-        held_out = list(train.pairs(HELD_OUT)) if data.held_out else []
+        held_out = list(train.with_fate(HELD_OUT)) if data.held_out else []
     if data.held_out:
         return Text(train, report, held_out, Report(read=len(held_out), kept=len(held_out)))
     if asked.validation_pairs:
@@ -110,7 +110,7 @@ def warn_if_identical(name: str, report: Report) -> None:
         )
 
 
-def overlap(text: Sifted, validation: Sequence[Pair]) -> str:
+def overlap(text: ParallelText, validation: Sequence[Pair]) -> str:
     """Return a message on how many validation sources are also in the training text, white space and case
     apart, or "" if none are."""
     sources = np.array([source_hash(pair.source) for pair in validation], np.uint64)

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from pellucid.data.batch import Order, make_batch, plan_batches
-from pellucid.data.corpus import Pair
-from pellucid.data.examples import Examples, Figures, Store, pack
+from pellucid.data.examples import Examples, pack
 from pellucid.errors import UsageError
 
 Lengths = list[tuple[int, int]]  # of a source and its target
@@ -21,26 +20,21 @@ def random_lengths(count: int) -> Lengths:
     return [(chance.randint(2, 40), chance.randint(2, 40)) for _ in range(count)]
 
 
-def packed(sides: Sequence[tuple[list[int], list[int]]]) -> Examples:
-    """Examples of these ids; their lines are their places."""
-    pairs = (Pair("a", "b", 0, line, "train.en") for line in range(len(sides)))
-    return pack(((*each, pair) for each, pair in zip(sides, pairs, strict=True)), [("train.en", 0)])
+def packed(sides: Sequence[tuple[list[int], list[int]]], corpora: Sequence[int] = ()) -> Examples:
+    """Examples of these ids; their lines are their places. corpora: the number of the corpus of each."""
+    each = enumerate(itertools.zip_longest(sides, corpora, fillvalue=0))
+    return pack(((*ids, line, corpus) for line, (ids, corpus) in each), [("train.en", 0), ("more.en", 0)])  # type: ignore[misc]
 
 
-def store(*corpora: Lengths) -> Store:
-    """Pairs of these lengths, in parts of up to 700."""
-    parts, found = [], Figures()
-    for lengths in corpora:
-        for start in range(0, len(lengths), 700):
-            sides = [([5] * source, [5] * target) for source, target in lengths[start : start + 700]]
-            parts.append(packed(sides))
-            found = found.plus(parts[-1].figures(1))
-    return Store(parts, [*map(len, corpora)], found)
+def text(*corpora: Lengths) -> Examples:
+    """Pairs of these lengths."""
+    sides = [([5] * source, [5] * target) for lengths in corpora for source, target in lengths]
+    return packed(sides, [number for number, lengths in enumerate(corpora) for _ in lengths])
 
 
 def plan(lengths: Lengths, seed: int, epoch: int, tokens: int) -> list[list[tuple[int, int]]]:
     """The lengths of the pairs of each batch."""
-    batches = plan_batches(store(lengths), Order(tokens, seed), epoch)
+    batches = plan_batches(text(lengths), Order(tokens, seed), epoch)
     return [[*map(tuple, examples.lengths[rows].tolist())] for _, examples, rows in batches]
 
 
@@ -98,13 +92,12 @@ def test_a_budget_below_the_longest_pair_is_an_error_and_an_empty_corpus_is_none
 
 
 def test_a_resume_begins_at_any_place_of_an_epoch() -> None:
-    text, order = store(random_lengths(1500), random_lengths(90)), Order(100, 3, (700, 800))
+    pairs, order = text(random_lengths(1500), random_lengths(90)), Order(100, 3, (700, 800))
     for epoch in (0, 1):
-        whole = [
-            (place, examples.origins(rows)) for place, examples, rows in plan_batches(text, order, epoch)
-        ]
+        batches = plan_batches(pairs, order, epoch)
+        whole = [(place, some.take(rows).origins()) for place, some, rows in batches]
         assert len({window for (window, _), _ in whole}) > 2  # several windows
         for number in range(0, len(whole), 7):
-            first = whole[number][0]
-            rest = plan_batches(text, order, epoch, first)
-            assert [(place, examples.origins(rows)) for place, examples, rows in rest] == whole[number + 1 :]
+            rest = plan_batches(pairs, order, epoch, whole[number][0])
+            found = [(place, some.take(rows).origins()) for place, some, rows in rest]
+            assert found == whole[number + 1 :]

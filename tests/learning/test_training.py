@@ -22,7 +22,7 @@ from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.batch import make_batch
 from pellucid.data.corpus import Pair, Report
-from pellucid.data.encoding import encode_pairs
+from pellucid.data.examples import encode_pairs
 from pellucid.data.sifting import read_pairs, sift, text_from, text_of
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
@@ -191,7 +191,7 @@ def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
         pairs, _ = read_pairs(text_of(short_runs.config(tmp_path / "data").data.validation, config.data))
         examples, _ = encode_pairs(pairs, vocabulary, config.data)
         rows = np.arange(len(examples))
-        batches = [make_batch(examples.take(rows), rows, vocabulary.start_id, vocabulary.pad_id)]
+        batches = [make_batch(examples, rows, vocabulary.start_id, vocabulary.pad_id)]
         figures = validate(model, vocabulary, config, {"": (batches, pairs)}).figures()
         told = manifest["provenance"]["scores"]["validation"]
         about = {name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")}

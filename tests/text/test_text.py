@@ -12,7 +12,7 @@ import short_runs
 import pellucid
 from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import from_table
-from pellucid.data.sifting import HELD_OUT, Sifted, sift, text_from
+from pellucid.data.sifting import HELD_OUT, ParallelText, sift, text_from
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
 from pellucid.learning.text import Request, check_text, read_text
@@ -25,18 +25,18 @@ def asked(data: dict[str, object], pairs: Sequence[Any], validation: Sequence[An
     return Request(from_table({"data": data}), Path("run"), pairs=pairs, validation_pairs=validation)
 
 
-def sifted(texts: list[tuple[str, str]], held_out: int) -> Sifted:
+def sifted(texts: list[tuple[str, str]], held_out: int) -> ParallelText:
     """The texts, some of them held out."""
     return sift(text_from(texts, "pairs", DataConfig(held_out=held_out)))[0]
 
 
 def test_no_source_is_both_learned_and_held_out_whatever_the_order() -> None:
     texts = [*TEXTS, *((f" SOURCE  {number} ", "in capitals") for number in range(90))]
-    kept, held_out = list(sifted(texts, 20)), list(sifted(texts, 20).pairs(HELD_OUT))
+    kept, held_out = list(sifted(texts, 20)), list(sifted(texts, 20).with_fate(HELD_OUT))
     assert 18 <= len(held_out) <= 20 and len(kept) + len(held_out) == len(texts)
     chosen, learned = ({" ".join(pair.source.lower().split()) for pair in part} for part in (held_out, kept))
     assert not chosen & learned
-    shuffled = sifted(random.Random(3).sample(texts, len(texts)), 20).pairs(HELD_OUT)
+    shuffled = sifted(random.Random(3).sample(texts, len(texts)), 20).with_fate(HELD_OUT)
     assert {pair.source for pair in shuffled} == {pair.source for pair in held_out}
 
 
