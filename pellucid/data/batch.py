@@ -68,7 +68,7 @@ def batches(
 
 
 def plan_batches(
-    examples: Examples, order: Order, epoch: int, first: Place = (0, 0), change: Change | None = None
+    examples: Examples, order: Order, epoch: int, first: Sequence[int] = (0, 0), change: Change | None = None
 ) -> Iterator[tuple[Place, Examples, Array]]:
     """Yield the batches of an epoch from the place `first` on: the place after the batch, some examples, and
     which of them are in the batch. A side has at most `order.tokens` tokens, padding included. Raise an error

@@ -55,10 +55,7 @@ def quotas_of(sizes: Sequence[int], weights: Sequence[float], temperature: float
     if weights and temperature != 1.0:
         both = f"[data] weights and temperature = {temperature:g} are both given"
         raise UsageError(f"{both}. Choose one of the two.")
-    if temperature == 1.0 and not weights:
-        return list(sizes)
-    largest = max(sizes)
-    shares = weights or [(size / largest) ** (1 / temperature) for size in sizes]
+    shares = weights or [(size / max(sizes)) ** (1 / temperature) for size in sizes]
     shares = [share if size else 0.0 for share, size in zip(shares, sizes, strict=True)]
     if not sum(shares):
         none = f"[data] weights = {list(weights)} leave no pair"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing.connection import wait
 from typing import Any
 
 from pellucid.data.sifting import Run
@@ -49,11 +48,10 @@ def _follow_parent() -> None:
     """End this process when its parent ends, and leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    assert parent is not None
-    sentinel = parent.sentinel
 
     def follow() -> None:
-        wait([sentinel])
+        if parent:
+            parent.join()
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()

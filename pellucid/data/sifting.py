@@ -27,9 +27,7 @@ LINES = 100_000  # of a chunk
 LEFT_OUT, LEARNED, HELD_OUT = range(3)  # what becomes of a line
 Array: TypeAlias = npt.NDArray[Any]
 Names: TypeAlias = Sequence[tuple[str, int]]  # the file of each corpus, and which of [data] languages it has
-Run: TypeAlias = Callable[
-    [Callable[[Any], Any], Iterable[Any]], Iterable[Any]
-]  # `map`, or one with processes
+Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # such as `map`
 
 
 class Chunk(NamedTuple):

@@ -9,29 +9,25 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
-from pellucid.config.schema import Config, VocabularyConfig
+from pellucid.config.schema import Config
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_toml, without_folders
-from pellucid.data.corpus import Pair, Report
+from pellucid.data.corpus import Pair, Report, nothing_left
 from pellucid.data.examples import ARRAYS, Examples, Figures, encode, ends_of, without
 from pellucid.data.sifting import HELD_OUT, Chunk, ParallelText
 from pellucid.errors import PellucidError, UsageError
-from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, remove, sealing
+from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, sealing
 from pellucid.folder.whole_file import writing
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 CONFIG, EXAMPLES, HELD = "config.toml", "examples", "held_out.jsonl"
-# Settings of [data] that a prepared text depends on.
-CLEANED_BY = (
-    *("train", "held_out", "languages", "preparation"),
-    *("bad_utf8", "max_length", "max_ratio", "remove_duplicates"),
-)
+USED_LATER = ("validation", "prepared", "weights", "temperature", "licence")  # settings of [data]
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,9 @@ def read_vocabulary(folder: Path, config: Config, hashes: Mapping[str, str] | No
     manifest, files = read_sealed(folder / "vocabulary", "vocabulary", (CONFIG,))
     theirs = from_table(tomllib.loads(files[CONFIG].decode()), where=str(folder / "vocabulary" / CONFIG))
     ours = without_folders(config)
-    different = [differences(ours.data, theirs.data, CLEANED_BY)]
+    different = [differences(ours.data, theirs.data, [*vars(ours.data).keys() - {*USED_LATER}])]
     if config.training.start_from is None:
-        names = [setting.name for setting in fields(VocabularyConfig)]
-        different.append(differences(ours.vocabulary, theirs.vocabulary, names))
+        different.append(differences(ours.vocabulary, theirs.vocabulary, vars(ours.vocabulary)))
     for name, found in (hashes or {}).items():
         if found != (there := manifest["data"].get(name, "absent")):
             different.append(f"{name} has the SHA-256 {found[:12]} (there {there[:12]})")
@@ -85,19 +80,21 @@ def write_shard(text: ParallelText, vocabulary: Vocabulary, named: tuple[Path, C
     return folder
 
 
-def join(folder: Path, shards: Sequence[Path], text: ParallelText, report: Report) -> None:
-    """Finish a prepared text: join its shards, and remove them."""
+def join(folder: Path, shards: Sequence[Path], text: ParallelText, report: Report) -> Report:
+    """Finish a prepared text: join its shards, and return the report. Raise an error if no pair is left."""
     tables = [read_manifest(shard, "shard") for shard in shards]
     sizes = np.sum([table["sizes"] for table in tables], 0).tolist()
     figures = reduce(Figures.plus, (Figures(*table["figures"]) for table in tables))
     report = without(report, sum((Counter(table["left_out"]) for table in tables), Counter()))
+    if not report.kept:
+        raise nothing_left(text.names[0][0], report)
     about = {"names": text.names, "sizes": sizes, "figures": figures, "report": asdict(report)}
     with sealing(folder / EXAMPLES, "prepared text", about) as new:
         for name in ARRAYS:
             _join(new / f"{name}.npy", [shard / f"{name}.npy" for shard in shards])
         lines = (json.dumps(asdict(pair), ensure_ascii=False) for pair in text.with_fate(HELD_OUT))
         (new / HELD).write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
-    remove(folder / "shards")
+    return report
 
 
 def _join(path: Path, parts: Sequence[Path]) -> None:

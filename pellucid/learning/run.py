@@ -118,7 +118,7 @@ def _steps(asked: Request) -> Generator[Step]:
             except DoesNotFit:
                 save(run)
                 raise
-            position.advance(epochs[-1], *places[-1])
+            position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
             position.skipped = position.skipped + 1 if update.skipped else 0
             position.seconds = time.perf_counter() - began
             _judge_update(run, taken, update)
@@ -185,7 +185,7 @@ def _report_early_end(run: Run) -> None:
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, Place, Batch]]:
     """Yield (epoch, place after the batch, batch) without end, from the current position of the run."""
-    first = run.position.window, run.position.batches
+    first = run.position.place
     for epoch in itertools.count(run.position.epoch):
         for place, batch in run.batches(epoch, first):
             yield epoch, place, batch

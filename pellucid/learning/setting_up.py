@@ -46,18 +46,13 @@ class Position:
 
     step: int = 0
     epoch: int = 0
-    window: int = 0  # of this epoch
-    batches: int = 0  # how many of this window are done
+    place: Sequence[int] = (0, 0)  # in this epoch: a window, and how many of its batches are done
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
     best: list[float] | None = None  # the best score and minus its loss, which decides between equal scores
     stale: int = 0  # validations since the best one
     validated: float = 0.0  # the share of the training that was done at the last validation
     validations: list[float] = field(default_factory=list)  # the seconds of each
-
-    def advance(self, epoch: int, window: int, batches: int) -> None:
-        """Count a step, after which the run is at this place."""
-        self.step, self.epoch, self.window, self.batches = self.step + 1, epoch, window, batches
 
 
 @dataclass
@@ -82,7 +77,7 @@ class Run:
         """Return the fraction of the run that is done, from 0 to 1."""
         return share_done(self.config.training, self.position.step, self.position.seconds)
 
-    def batches(self, epoch: int, first: Place = (0, 0)) -> Iterator[tuple[Place, Batch]]:
+    def batches(self, epoch: int, first: Sequence[int] = (0, 0)) -> Iterator[tuple[Place, Batch]]:
         """Yield the batches of an epoch from the place `first` on, each with the place after it. The same
         data and configuration give the same batches."""
         change = self._sample if self.config.vocabulary.sampling else None
