@@ -81,6 +81,7 @@ class Overload:
         texts = self._numbers.sample(self._texts, self._numbers.randint(1, MOST_TEXTS))
         answer = await self._translate(client, texts)
         if answer.retry_after is not None and obeys:
+            client.close()  # the server may close it just when it is used again
             await asyncio.sleep(answer.retry_after)
             second = await self._translate(client, texts)
             self.second_tries[second.status == 200] += 1

@@ -47,7 +47,7 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
     if source is None or out is None:
         raise UsageError("--source and --out belong together, and --resume to both. Give both files.")
     if not Path(source).is_file():
-        raise PellucidError(f"{source}: no such file. Text from a pipe goes to standard input.")
+        raise PellucidError(f"{source}: there is no such file. Text from a pipe goes to standard input.")
     if kind_of(out) and (arguments.json or arguments.n_best):
         raise UsageError(f"--json and --n-best write a format of their own. Give --out no {kind_of(out)}.")
     part, state = Path(f"{place(out)}.part"), Path(f"{out}.part.json")

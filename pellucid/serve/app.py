@@ -120,6 +120,6 @@ async def _answer(service: Service, route: Route, request: Request) -> Response:
         return Json(route.error(refusal.status, str(refusal)), refusal.status, after)
     except PellucidError as error:
         return Json(route.error(400, str(error)), 400)
-    except Exception:
+    except Exception:  # of our own making: the client learns that much, and the log where it was
         LOG.exception({"route": route.path})
         return Json(route.error(500, "the server made a mistake, which is in its log."), 500)

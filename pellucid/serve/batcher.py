@@ -139,7 +139,7 @@ class Batcher:
             if self._decoder.room_bytes(room) > self._memory << 20:
                 raise SentenceError(sentence.request.number, 0, TOO_LARGE)
             self._decode(room, alone)
-        except Exception as error:
+        except Exception as error:  # it goes to whoever waits for this sentence; the thread goes on
             sentence.settle(error)
 
     def _decode(self, room: Room, line: Line) -> None:

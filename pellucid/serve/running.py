@@ -159,5 +159,5 @@ async def _reload(service: Service, wanted: asyncio.Event) -> None:
             await service.reload()
             collect()
             LOG.info("the models were loaded again.")
-        except Exception as error:
+        except Exception as error:  # whatever a new model lacks, the present one goes on
             LOG.error("the models were not loaded again, and the present ones go on: %s", error)

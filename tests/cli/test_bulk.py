@@ -175,8 +175,8 @@ WRONG = [
     ("--source in", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--out new", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--resume", 2, "--source and --out belong together, and --resume to both. Give both files."),
-    ("--source no --out new", 1, "no: no such file. Text from a pipe goes to standard input."),
-    ("--source . --out new", 1, ".: no such file. Text from a pipe goes to standard input."),
+    ("--source no --out new", 1, "no: there is no such file. Text from a pipe goes to standard input."),
+    ("--source . --out new", 1, ".: there is no such file. Text from a pipe goes to standard input."),
     ("--source in --out in", 2, "in already exists, and stays as it is. Choose another --out."),
     ("--source in --out no/new", 1, NOWHERE),
     (
