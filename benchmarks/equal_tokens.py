@@ -30,8 +30,8 @@ from benchmarks.report import RESULTS, processor, write_report
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import from_table
 from pellucid.data.batch import Batch, batches
-from pellucid.data.corpus import read_pairs
-from pellucid.data.examples import Example, encode_pairs
+from pellucid.data.examples import Examples, encode_pairs
+from pellucid.data.sifting import read_pairs, text_of
 from pellucid.learning.learner import Learner, learning_rate
 from pellucid.learning.loss import loss_of
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
@@ -59,7 +59,7 @@ class Material:
 
     config: Config
     vocabulary: Vocabulary
-    examples: list[Example]
+    examples: Examples
     validation: list[Batch]
 
     def batches(self) -> Iterator[Batch]:
@@ -84,11 +84,13 @@ def material(data: Path, dropout: float, batch_tokens: int, precision: str) -> M
         },
     }
     config = from_table(table)
-    pairs, _ = read_pairs(config.data.train, config.data)
+    pairs, _ = read_pairs(text_of(config.data.train, config.data))
     vocabulary = prepare_vocabulary(pairs, config)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     examples, _ = encode_pairs(pairs, vocabulary, config.data)
-    judged, _ = encode_pairs(read_pairs(config.data.validation, config.data)[0], vocabulary, config.data)
+    judged, _ = encode_pairs(
+        read_pairs(text_of(config.data.validation, config.data))[0], vocabulary, config.data
+    )
     return Material(config, vocabulary, examples, list(batches(judged, vocabulary, batch_tokens, 0, 0)))
 
 

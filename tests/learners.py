@@ -2,12 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch, make_batch
-from pellucid.data.corpus import Pair
-from pellucid.data.examples import Example
+from pellucid.data.examples import pack
 from pellucid.learning.learner import Learner
 from pellucid.model import Transformer
 
@@ -31,9 +31,9 @@ def learnt(taught: Transformer) -> dict[str, torch.nn.Parameter]:
 
 def batch(*lengths: int) -> Batch:
     """Pairs of these lengths, without padding if they are equal."""
-    pair = Pair("", "", 0, 1, "some.in")
     ids = [[4 + (row + place) % 8 for place in range(length)] + [3] for row, length in enumerate(lengths)]
-    return make_batch([Example(row, [*row[-2::-1], 3], pair) for row in ids], 2, 0)
+    examples = pack(((row, [*row[-2::-1], 3], 1, 0) for row in ids), [("some.in", 0)])
+    return make_batch(examples, np.arange(len(ids)), 2, 0)
 
 
 class Line:

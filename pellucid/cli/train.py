@@ -59,6 +59,8 @@ def _files(arguments: argparse.Namespace) -> list[str]:
         raise UsageError("--source and --target belong together: give both, or neither.")
     if arguments.config is not None:
         return []
+    if "data.prepared" in dict(arguments.settings):
+        raise UsageError("settings are chosen for text files: for a prepared text, give a CONFIG.")
     return [str(file) for file in corpus_of(arguments, "source", "target")]
 
 

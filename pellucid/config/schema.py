@@ -42,6 +42,10 @@ class DataConfig(Section):
     # each a (source, target) pair of files, or one .tsv; also .gz
     train: tuple[tuple[str, ...], ...] = field(default=(), metadata={"read": as_corpora})
     validation: tuple[tuple[str, ...], ...] = field(default=(), metadata={"read": as_corpora})
+    prepared: str | None = None  # the folder that `pellucid prepare` made of train
+    weights: tuple[float, ...] = number((), 0.0, 1e9)  # how often the pairs of each corpus in train come
+    # above 1, small corpora come more often: each counts as its number of pairs, to the power 1 / temperature
+    temperature: float = number(1.0, 1.0, 1e6)
     held_out: int = number(0, 0, 10_000_000)  # pairs of train to validate on instead; 0 is off
     # (source, target) of each corpus in train and in validation
     languages: tuple[tuple[str, str], ...] = field(default=(), metadata={"read": as_list})

@@ -22,7 +22,7 @@ INHERITED = {
     "training": ("label_smoothing", "validation_metric"),
     "translation": (),
 }
-PATHS = ("data.train", "data.validation", "vocabulary.model", "training.start_from")
+PATHS = ("data.train", "data.validation", "data.prepared", "vocabulary.model", "training.start_from")
 
 
 def read(

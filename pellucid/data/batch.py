@@ -1,14 +1,17 @@
 """Make batches with a limited number of tokens. Their order depends only on the lengths, the seed and the
 epoch."""
 
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.data.examples import Example
+from pellucid.data.examples import Examples, places_of
+from pellucid.data.order import draw, permute
+from pellucid.data.sifting import Array
 from pellucid.errors import UsageError
 from pellucid.text.vocabulary import Vocabulary
 
@@ -16,7 +19,8 @@ from pellucid.text.vocabulary import Vocabulary
 # more chance than in a sorted corpus.
 _WINDOW = 100
 
-Lengths = tuple[int, int]  # of a source and its target, in tokens
+Place: TypeAlias = tuple[int, int]  # in an epoch: a window, and how many of its batches are done
+Change: TypeAlias = Callable[[Examples, Array, int], Examples]
 
 
 @dataclass(frozen=True)
@@ -46,49 +50,87 @@ class Batch:
         return replace(self, **{name: each[part] for name, each in vars(self).items()})
 
 
+@dataclass(frozen=True)
+class Order:
+    """In which batches, and in which order, a text is learned."""
+
+    tokens: int  # the most that a side of a batch may have, padding included
+    seed: int
+    quotas: Sequence[int] = ()  # the pairs of each corpus in an epoch; (): all of them
+
+
 def batches(
-    examples: Sequence[Example], vocabulary: Vocabulary, tokens: int, seed: int, epoch: int, first: int = 0
+    examples: Examples, vocabulary: Vocabulary, tokens: int, seed: int, epoch: int
 ) -> Iterator[Batch]:
-    """Yield the batches of an epoch. `first` is the number of the batch to begin with, after a resume."""
-    lengths = [(len(example.source), len(example.target)) for example in examples]
-    for rows in plan_batches(lengths, seed, epoch, tokens)[first:]:
-        yield make_batch([examples[row] for row in rows], vocabulary.start_id, vocabulary.pad_id)
+    """Yield the batches of an epoch."""
+    for _, some, rows in plan_batches(examples, Order(tokens, seed), epoch):
+        yield make_batch(some, rows, vocabulary.start_id, vocabulary.pad_id)
 
 
-def plan_batches(lengths: Sequence[Lengths], seed: int, epoch: int, batch_tokens: int) -> list[list[int]]:
-    """Return the batches as lists of indices of pairs. Each pair is in one batch; a side has at most
-    `batch_tokens` tokens, padding included. Raise an error if a pair is longer.
+def plan_batches(
+    examples: Examples, order: Order, epoch: int, first: Sequence[int] = (0, 0), change: Change | None = None
+) -> Iterator[tuple[Place, Examples, Array]]:
+    """Yield the batches of an epoch from the place `first` on: the place after the batch, some examples, and
+    which of them are in the batch. A side has at most `order.tokens` tokens, padding included. Raise an error
+    if a pair is longer.
 
-    Shuffle the pairs, sort them by length within large windows, cut them into batches, and shuffle the
-    batches.
+    An epoch is cut into windows, which are random samples of the text. Their pairs are sorted by length and
+    cut into batches, and these are shuffled. change: what replaces the examples of a window.
     """
-    longest = max(map(max, lengths), default=0)
-    if longest > batch_tokens:
+    longest, tokens = examples.figures.longest, order.tokens
+    if longest > tokens:
         raise UsageError(
-            f"[training] batch_tokens = {batch_tokens} is less than the longest pair's {longest} tokens, so "
+            f"[training] batch_tokens = {tokens} is less than the longest pair's {longest} tokens, so "
             f"no batch can hold it. Set batch_tokens = {longest} or more, or a lower [data] max_length."
         )
-    chance = random.Random(f"{seed} {epoch}")
-    order = _shuffle(range(len(lengths)), chance)
-    window = max(1, _WINDOW * batch_tokens * len(lengths) // max(1, sum(map(max, lengths))))
-    plan: list[list[int]] = []
-    for start in range(0, len(order), window):
-        rows = order[start : start + window]
-        first = len(plan)
-        for row in sorted(rows, key=lambda row: (max(lengths[row]), lengths[row][::-1])):
-            if len(plan) == first or max(lengths[row]) * (len(plan[-1]) + 1) > batch_tokens:
-                plan.append([])
-            plan[-1].append(row)
-    return [plan[number] for number in _shuffle(range(len(plan)), chance)]
+    sizes, size, number = examples.sizes, window_size(examples, tokens), first[1]
+    quotas = order.quotas or sizes
+    for start in range(first[0] * size, sum(quotas), size):
+        rows = draw(start, min(start + size, sum(quotas)), sizes, quotas, order.seed, epoch)
+        some = examples.gather(rows)
+        if change:
+            some = change(some, rows, epoch)
+        plan, key = _cut(some.lengths, tokens), f"{order.seed} {epoch} window {start}"
+        for place in permute(np.arange(len(plan), dtype=np.uint64), len(plan), key)[number:]:
+            number += 1
+            yield (start // size, number), some, plan[int(place)]
+        number = 0
 
 
-def make_batch(examples: Sequence[Example], start_id: int, pad_id: int) -> Batch:
-    """Return the examples as a batch, padded on the right."""
-    source, source_mask = pad([example.source for example in examples], pad_id)
-    target_out, target_mask = pad([example.target for example in examples], pad_id)
-    target_in, _ = pad([[start_id, *example.target[:-1]] for example in examples], pad_id)
-    origins = tuple(example.pair.origin for example in examples)
-    return Batch(source, source_mask, target_in, target_out, target_mask, origins)
+def window_size(examples: Examples, tokens: int) -> int:
+    """Return the number of pairs in a window."""
+    return max(1, _WINDOW * tokens * len(examples) // max(1, examples.figures.longer))
+
+
+def _cut(lengths: Array, tokens: int) -> list[Array]:
+    """Return rows of these lengths in batches: neighbours in the order of length."""
+    longer = lengths.max(1, initial=0)
+    order = np.lexsort((lengths[:, 0], lengths[:, 1], longer))
+    starts = [0]
+    for place, length in enumerate(longer[order].tolist()):
+        if length * (place - starts[-1] + 1) > tokens:
+            starts.append(place)
+    return np.split(order, starts[1:])
+
+
+def make_batch(examples: Examples, rows: Array, start_id: int, pad_id: int) -> Batch:
+    """Return these examples as a batch, padded on the right."""
+    some = examples.take(rows)
+    source, source_mask = _side(some, 0, pad_id)
+    target_out, target_mask = _side(some, 1, pad_id)
+    target_in = torch.full_like(target_out, start_id)
+    target_in[:, 1:] = target_out[:, :-1].masked_fill(~target_mask[:, 1:], pad_id)
+    return Batch(source, source_mask, target_in, target_out, target_mask, some.origins())
+
+
+def _side(examples: Examples, side: int, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Return the sources (side 0) or the targets (side 1) as a tensor B M, padded on the right, and a mask
+    B M that is True at real tokens."""
+    lengths = examples.lengths[:, side]
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    ids = np.full(mask.shape, pad_id, np.int64)
+    ids[mask] = examples.ids[places_of(examples.ends[side:-1:2], lengths)]
+    return torch.from_numpy(ids), torch.from_numpy(mask)
 
 
 def pad(
@@ -99,10 +141,3 @@ def pad(
     ids = torch.tensor([[*row, *[pad_id] * (longest - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
     return ids, torch.arange(longest, device=device) < lengths[:, None]
-
-
-def _shuffle(items: Sequence[int], chance: random.Random) -> list[int]:
-    """Return the items in random order. Only random() is used, because Python promises not to change its
-    results."""
-    keys = [chance.random() for _ in items]
-    return sorted(items, key=keys.__getitem__)

@@ -1,24 +1,24 @@
-"""Read parallel text as pairs of sentences, and count everything that is left out."""
+"""Read parallel text as pairs of sentences, line by line, and say what happens to each line."""
 
-import functools
 import gzip
 import hashlib
+import json
 import os
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
-from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import short_names
-from pellucid.errors import PellucidError, UsageError
+from pellucid.errors import PellucidError
 
 # A text of more characters than max_length times this is too long, because tokens are shorter on average.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
+IN_DATA = 'set [data] bad_utf8 = "replace" or "skip"'  # a remedy
 STANDARD_INPUT = "standard input"  # in place of the name of a file
 
 
@@ -62,100 +62,15 @@ class Report:
         return f"{pairs}; {', '.join(counts)}" if counts else pairs
 
 
-def read_pairs(corpora: Sequence[Sequence[str]], data: DataConfig) -> tuple[list[Pair], Report]:
-    """Read the pairs of all corpora in order, and clean them by the rules of [data]; raise an error if no
-    pair is left."""
-    several, found = len(data.languages) > 1, Counter[str]()
-    corpora = [[_relative(file) for file in corpus] for corpus in corpora]  # for messages
-    if corpora and several and len(data.languages) != len(corpora):
-        raise UsageError(
-            f"[data] languages names {len(data.languages)} pairs of languages for {len(corpora)} corpora. "
-            "Name one for each corpus of train and of validation, in their order."
-        )
-    rows = (corpus_pairs(each, n * several, data.bad_utf8, found) for n, each in enumerate(corpora))
-    return _clean(chain.from_iterable(rows), data, found, corpora[0][0] if corpora else "")
-
-
-def take_pairs(texts: Sequence[tuple[str, str]], name: str, data: DataConfig) -> tuple[list[Pair], Report]:
-    """Check and clean pairs of texts given in Python, by the same rules as files. name: the name of the data
-    in error messages."""
-    if len(data.languages) > 1:
-        several = f"[data] languages names {len(data.languages)} pairs of languages, and {name} has one"
-        raise UsageError(f"{several}. Give files for several.")
-    for place, row in enumerate(texts):
-        is_pair = isinstance(row, tuple | list) and [type(text) for text in row] == [str, str]
-        if not is_pair:
-            pair = '("A dog.", "Ein Hund.")'
-            raise UsageError(f"{name}[{place}] is not a source and a target text like {pair}: {row!r}.")
-    rows = (Pair(*row, 0, line, name) for line, row in enumerate(texts, 1))
-    return _clean(rows, data, Counter(read=len(texts)), name)
-
-
 def fingerprint_of(texts: Sequence[tuple[str, str]]) -> str:
     """Return the SHA-256 of pairs of texts given in Python. The same pairs in another order have another
     hash."""
     return hashlib.sha256("".join(repr((source, target)) for source, target in texts).encode()).hexdigest()
 
 
-def _clean(
-    rows: Iterable[Pair], data: DataConfig, found: Counter[str], name: str
-) -> tuple[list[Pair], Report]:
-    """Return the pairs that pass the rules of [data], and a report with all counts. If none passes, raise an
-    error about `name`, unless `name` is empty.
-
-    found: the counts so far; reading the rows adds to them.
-    """
-    seen: set[tuple[str, str, int]] = set()
-    pairs: list[Pair] = []
-    for pair in rows:
-        key = (pair.source, pair.target, pair.language)
-        if not pair.source.strip() or not pair.target.strip():
-            found["empty"] += 1
-        elif max(len(pair.source), len(pair.target)) > CHARACTERS_PER_TOKEN * data.max_length:
-            found["too_long"] += 1
-        elif key in seen and data.remove_duplicates:
-            found["duplicates"] += 1
-        else:
-            found["duplicates"] += key in seen
-            found["identical"] += pair.source == pair.target
-            seen.add(key)
-            pairs.append(pair)
-    report = Report(kept=len(pairs), **found)
-    if name and not pairs:
-        raise nothing_left(name, report)
-    return pairs, report
-
-
 def target_language(pair: Pair, languages: Sequence[tuple[str, str]]) -> str | None:
     """Return the language of a pair's target, or None if [data] languages is empty."""
     return languages[pair.language][1] if languages else None
-
-
-def hold_out(pairs: Sequence[Pair], count: int) -> tuple[list[Pair], list[Pair]]:
-    """Split off up to `count` pairs for validation; no source text is on both sides. Return the pairs to
-    learn from, and the held-out ones. Raise an error if either would be empty.
-
-    Sources are taken in the order of a hash of their text (without white space and case), each with all its
-    pairs.
-    """
-    places: dict[str, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        places.setdefault(" ".join(pair.source.casefold().split()), []).append(place)
-    chosen: set[int] = set()
-    key = functools.partial(hashlib.blake2b, digest_size=16)
-    for source in sorted(places, key=lambda source: key(source.encode(errors="surrogatepass")).digest()):
-        if len(chosen) == count:
-            break
-        if len(chosen) + len(places[source]) <= count:
-            chosen.update(places[source])
-    if not chosen or len(chosen) == len(pairs):
-        raise UsageError(
-            f"[data] held_out = {count}: the training text has {len(places):,} different "
-            f"source{'s' * (len(places) != 1)}, too few to hold out some and to learn from others. "
-            "Set another number, or name files in validation."
-        )
-    kept = [pair for place, pair in enumerate(pairs) if place not in chosen]
-    return kept, [pairs[place] for place in sorted(chosen)]
 
 
 def nothing_left(file: str, report: Report) -> PellucidError:
@@ -223,26 +138,39 @@ def corpus_pairs(
     language: int,
     bad_utf8: str,
     found: Counter[str],
-    or_else: str = 'set [data] bad_utf8 = "replace" or "skip"',
+    or_else: str = IN_DATA,
 ) -> Iterator[Pair]:
     """Yield the pairs of a corpus, a table or two files, and count in `found` what is read."""
-    file, other = corpus[0], corpus[-1]
-    for line, (left, right) in enumerate(read_rows(corpus), 1):
+    rows = enumerate(read_rows(corpus), 1)
+    yield from decode_rows(rows, (corpus[0], corpus[-1]), language, bad_utf8, found, or_else)
+
+
+def decode_rows(
+    rows: Iterable[tuple[int, Sequence[bytes]]],
+    files: tuple[str, str],
+    language: int,
+    bad_utf8: str,
+    found: Counter[str],
+    or_else: str = IN_DATA,
+) -> Iterator[Pair]:
+    """Yield numbered lines of a corpus as pairs, and count in `found` what is read."""
+    for line, (left, right) in rows:
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
-        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, or_else)
-        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, or_else)
+        source, source_is_utf8 = decode(left, f"{files[0]}:{line}", bad_utf8, or_else)
+        target, target_is_utf8 = decode(right, f"{files[1]}:{line}", bad_utf8, or_else)
         bad = not (source_is_utf8 and target_is_utf8)
         found["bad_utf8"] += bad
         if not (bad and bad_utf8 == "skip"):
-            yield Pair(source, target, language, line, file)
+            yield Pair(source, target, language, line, files[0])
 
 
 def read_rows(files: Sequence[str]) -> Iterator[Sequence[bytes]]:
     """Yield the lines of parallel text that belong together: the columns of a table, or a line of each file.
     Raise an error if the files have different numbers of lines."""
     if len(files) == 1:
-        yield from _table_rows(files[0])
+        is_json = files[0].removesuffix(".gz").endswith(".jsonl")
+        yield from _json_rows(files[0]) if is_json else _table_rows(files[0])
         return
     for line, row in enumerate(zip_longest(*map(read_lines, files)), 1):
         if None in row:
@@ -268,13 +196,25 @@ def _table_rows(file: str) -> Iterator[Sequence[bytes]]:
         yield columns
 
 
-def _relative(path: str) -> str:
+def _json_rows(file: str) -> Iterator[Sequence[bytes]]:
+    """Yield the source and the target of each line of JSON. Raise an error if a line has not both; an empty
+    line gives two empty texts."""
+    for number, line in enumerate(read_lines(file), 1):
+        try:
+            entry = json.loads(line) if line.strip() else {"source": "", "target": ""}
+            yield [entry[side].encode(errors="surrogatepass") for side in ("source", "target")]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            must = '{"source": "A dog.", "target": "Ein Hund."}'
+            raise PellucidError(f"{file}:{number}: not a line of JSON such as {must}. Correct it.") from None
+
+
+def relative(path: str) -> str:
     """Return the path of a file as seen from the working folder, if it lies in that folder."""
     return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else path
 
 
 def _unreadable(file: str, error: OSError) -> PellucidError:
-    file = _relative(file)
+    file = relative(file)
     if isinstance(error, FileNotFoundError):
         return PellucidError(
             f"{file}: no such file. Give the path of parallel text, as --source and --target or as [data] "

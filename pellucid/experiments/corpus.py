@@ -15,7 +15,7 @@ from pellucid.config.toml_file import read
 from pellucid.data import phrasebook
 from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
-from pellucid.data.examples import Example, encode_pairs
+from pellucid.data.examples import Examples, encode_pairs
 from pellucid.learning.learner import Learner
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import corpora_of, validate
@@ -49,7 +49,7 @@ class Corpus:
 
     config: Config
     vocabulary: Vocabulary
-    examples: list[Example]
+    examples: Examples
     validation: list[Batch]
     held_out: Sequence[Pair]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pellucid.config.schema import PRESETS, Config
 from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
-from pellucid.data.corpus import hold_out
+from pellucid.data.sifting import ParallelText, hold_out
 from pellucid.folder.load import Loaded, device_named
 from pellucid.learning.measuring import Corpus, Pace, kind_of, look_at, measure, tokens_of, vocabulary_size
 from pellucid.learning.run import VALIDATING
@@ -58,9 +58,10 @@ def choose_settings(
     asked = Request(checked, out)
     check_text(asked)
     texts = read_text(asked)
-    pairs = texts.train
+    assert isinstance(texts.train, ParallelText)  # there are files
+    pairs = list(texts.train)
     if not texts.validation:
-        hold_out(pairs, max(len(pairs) - 1, 1))  # where there is only one source, any number is an error
+        hold_out(texts.train.sources, max(len(pairs) - 1, 1))  # an error where there is only one source
     report("measuring how fast this machine trains on this text ...")
     chosen = choose(
         look_at(pairs),

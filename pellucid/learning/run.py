@@ -15,7 +15,7 @@ import torch
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
-from pellucid.data.batch import Batch
+from pellucid.data.batch import Batch, Place, window_size
 from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim, refuse_taken
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
@@ -95,9 +95,11 @@ def rehearse(asked: Request) -> None:
     check_text(asked)
     refuse_taken(asked.out)
     run, settings = set_up(asked, asked.report, StopRequest()), asked.config.training
-    steps = math.ceil(sum(1 for _ in run.batches(0, 0)) / settings.accumulate)
+    windows = max(1.0, sum(run.order.quotas) / window_size(run.examples, settings.batch_tokens))
+    batches = sum(1 for _ in itertools.takewhile(lambda each: each[0][0] == 0, run.batches(0)))
+    steps, about = math.ceil(windows * batches / settings.accumulate), "about " * (windows > 1)
     end = f"{settings.steps:,} steps" + (f" or {settings.minutes:g} minutes" if settings.minutes else "")
-    asked.report(f"an epoch has {steps:,} steps; the training ends after {end}. Nothing was written.")
+    asked.report(f"an epoch has {about}{steps:,} steps; the training ends after {end}. Nothing was written.")
 
 
 def _steps(asked: Request) -> Generator[Step]:
@@ -116,7 +118,7 @@ def _steps(asked: Request) -> Generator[Step]:
             except DoesNotFit:
                 save(run)
                 raise
-            position.step, position.epoch, position.batch = position.step + 1, epochs[-1], places[-1]
+            position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
             position.skipped = position.skipped + 1 if update.skipped else 0
             position.seconds = time.perf_counter() - began
             _judge_update(run, taken, update)
@@ -143,7 +145,7 @@ def _steps(asked: Request) -> Generator[Step]:
 
 
 @contextmanager
-def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, int, Batch]], Log]]:
+def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, Batch]], Log]]:
     """Set up a run, and yield it with its endless batches and its log. Finish the run if the block ends
     without an error."""
     out, settings, log = asked.out, asked.config.training, Log(asked.report)
@@ -181,13 +183,13 @@ def _report_early_end(run: Run) -> None:
         )
 
 
-def _endless_batches(run: Run) -> Iterator[tuple[int, int, Batch]]:
-    """Yield (epoch, number of the next batch, batch) without end, from the current position of the run."""
-    start = run.position.batch
+def _endless_batches(run: Run) -> Iterator[tuple[int, Place, Batch]]:
+    """Yield (epoch, place after the batch, batch) without end, from the current position of the run."""
+    first = run.position.place
     for epoch in itertools.count(run.position.epoch):
-        for index, batch in enumerate(run.batches(epoch, start), start + 1):
-            yield epoch, index, batch
-        start = 0
+        for place, batch in run.batches(epoch, first):
+            yield epoch, place, batch
+        first = 0, 0
 
 
 def _is_done(run: Run) -> bool:

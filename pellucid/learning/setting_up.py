@@ -2,6 +2,7 @@
 other."""
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,26 +14,29 @@ import torch
 from pellucid.config.schema import LEARNED_BY, Config, ModelConfig, TrainingConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
-from pellucid.data.batch import Batch, batches
+from pellucid.data.batch import Batch, Order, Place, make_batch, plan_batches
 from pellucid.data.corpus import Pair, target_language
-from pellucid.data.examples import Example, encode_pairs, sample_examples, unknown_shares
+from pellucid.data.examples import Examples, sample_again
+from pellucid.data.sifting import Array, ParallelText
+from pellucid.data.store import Prepared
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.load import Loaded, device_named, load_model, without_weights
 from pellucid.interop.importing import load_folder
 from pellucid.learning.learner import Learner, precision_for
+from pellucid.learning.material import examples_of, validation_of
 from pellucid.learning.memory import model_memory
 from pellucid.learning.step import share_done
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import Request, Text, fingerprints, overlap, read_text, warn_if_identical
-from pellucid.learning.validation import Corpora, corpora_of, references_of, tokenizer_for
+from pellucid.learning.text import Request, fingerprints, overlap, read_text
+from pellucid.learning.validation import Corpora
 from pellucid.model import Transformer, initialise
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.text.vocabulary_training import train_vocabulary
-from pellucid.translate.evaluate import note_on_short
 
 # Settings that decide when a run stops and what it keeps, not what it learns.
 ENDING = ("steps", "minutes", "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "patience")
+LEARNT_FROM = 500_000  # pairs; a vocabulary needs no more, and SentencePiece holds them all in memory
 Hashes = Mapping[str, str]  # the SHA-256 of each file
 
 
@@ -42,7 +46,7 @@ class Position:
 
     step: int = 0
     epoch: int = 0
-    batch: int = 0  # the next batch of this epoch
+    place: Sequence[int] = (0, 0)  # in this epoch: a window, and how many of its batches are done
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
     best: list[float] | None = None  # the best score and minus its loss, which decides between equal scores
@@ -59,7 +63,8 @@ class Run:
     config: Config
     vocabulary: Vocabulary
     learner: Learner
-    examples: list[Example]
+    examples: Examples
+    order: Order
     validation: Corpora
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
@@ -72,15 +77,17 @@ class Run:
         """Return the fraction of the run that is done, from 0 to 1."""
         return share_done(self.config.training, self.position.step, self.position.seconds)
 
-    def batches(self, epoch: int, start: int) -> Iterator[Batch]:
-        """Yield the batches of an epoch, from batch number `start` on. The same data and configuration give
-        the same batches."""
-        training, sampling = self.config.training, self.config.vocabulary.sampling
-        examples = self.examples
-        if sampling:
-            longest = min(self.config.data.max_length, training.batch_tokens)
-            examples = sample_examples(examples, self.vocabulary, sampling, longest, training.seed, epoch)
-        yield from batches(examples, self.vocabulary, training.batch_tokens, training.seed, epoch, start)
+    def batches(self, epoch: int, first: Sequence[int] = (0, 0)) -> Iterator[tuple[Place, Batch]]:
+        """Yield the batches of an epoch from the place `first` on, each with the place after it. The same
+        data and configuration give the same batches."""
+        change = self._sample if self.config.vocabulary.sampling else None
+        for place, examples, rows in plan_batches(self.examples, self.order, epoch, first, change):
+            yield place, make_batch(examples, rows, self.vocabulary.start_id, self.vocabulary.pad_id)
+
+    def _sample(self, examples: Examples, rows: Array, epoch: int) -> Examples:
+        training, power = self.config.training, self.config.vocabulary.sampling
+        longest = min(self.config.data.max_length, training.batch_tokens)
+        return sample_again(examples, rows, self.vocabulary, power, longest, f"{training.seed} {epoch}")
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
@@ -99,15 +106,13 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         vocabulary = load_model(asked.out / "last").vocabulary
     elif config.training.start_from:
         vocabulary, model = start_from(load_folder(Path(config.training.start_from)), config)
+    elif isinstance(text.train, Prepared):
+        vocabulary = text.train.vocabulary
     else:
         vocabulary = prepare_vocabulary(text.train, config)
-    examples, found = encode_pairs(text.train, vocabulary, config.data, text.train_report)
-    shares = zip(unknown_shares(examples, vocabulary), ("source", "target"), strict=True)
-    unknown = [f"{share:.2%} of the {side}" for share, side in shares if share]
-    report(f"training data: {found}; unknown tokens: {', '.join(unknown) or 'none'}")
-    warn_if_identical("train", found)
-    validation = _validation(config, vocabulary, report, text)
-    if doubt := overlap(text):
+    examples, order = examples_of(config, vocabulary, report, text)
+    validation = validation_of(config, vocabulary, report, text)
+    if doubt := isinstance(text.train, ParallelText) and overlap(text.train, text.validation):
         report(doubt)
     config = dataclasses.replace(config, model=fit_sizes(config, vocabulary))
     _report_size(config, device, report)  # before memory is taken
@@ -119,7 +124,8 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
     if saved:
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")
-    return Run(asked.out, config, vocabulary, learner, examples, validation, data, report, stop, position)
+    given = config, vocabulary, learner, examples, order, validation, data
+    return Run(asked.out, *given, report, stop, position)
 
 
 def prepare_torch(training: TrainingConfig) -> None:
@@ -213,23 +219,6 @@ def _report_size(config: Config, device: torch.device, report: Callable[[str], N
     report(f"{size}, {words}, {precision} on {device}: {model_memory(model, precision)}")
 
 
-def _validation(config: Config, vocabulary: Vocabulary, report: Callable[[str], None], text: Text) -> Corpora:
-    """Return the batches and the pairs of each validation corpus; none if there is no validation text."""
-    if not text.validation:
-        return {}
-    examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
-    report(f"validation data: {found}")
-    if note := note_on_short(references_of(text.validation, config), tokenizer_for(config)):
-        decides = config.training.validation_metric == "bleu"
-        report(f'{note} With [training] validation_metric = "exact" it decides.' if decides else note)
-    warn_if_identical("validation", found)
-    encoded, corpora = {each.pair: each for each in examples}, {}
-    for name, pairs in corpora_of(text.validation, config.data.languages).items():
-        kept = [encoded[pair] for pair in pairs if pair in encoded]
-        corpora[name] = [*batches(kept, vocabulary, config.training.batch_tokens, 0, 0)], pairs
-    return corpora
-
-
 def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]:
     """Return the vocabulary and a copy of the model to start from. Raise an error if they do not fit the
     configuration; the dropout and the order of the languages may differ."""
@@ -255,9 +244,10 @@ def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]
     return vocabulary, model
 
 
-def prepare_vocabulary(pairs: Sequence[Pair], config: Config) -> Vocabulary:
-    """Learn a vocabulary from the pairs, as the configuration asks."""
+def prepare_vocabulary(pairs: Sequence[Pair] | ParallelText, config: Config) -> Vocabulary:
+    """Learn a vocabulary from the pairs, or from some of very many, as the configuration asks."""
     languages = config.data.languages
+    pairs = list(itertools.islice(pairs, 0, None, 1 + len(pairs) // LEARNT_FROM))
     to = [target_language(pair, languages) for pair in pairs] if languages else None
     sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
     return train_vocabulary(sources, targets, config.vocabulary, config.data, to)

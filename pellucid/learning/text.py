@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from pellucid.config.schema import Config, DataConfig
-from pellucid.data.corpus import (
-    Pair,
-    Report,
-    fingerprint,
-    fingerprint_of,
-    hold_out,
-    read_pairs,
-    take_pairs,
-)
+from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of
+from pellucid.data.sifting import HELD_OUT, ParallelText, read_pairs, sift, source_hash, text_from, text_of
+from pellucid.data.store import Prepared, fingerprint_of_prepared, open_prepared
 from pellucid.errors import UsageError
 
 Texts = Iterable[tuple[str, str]]
@@ -38,9 +34,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Text:
-    """The cleaned pairs of a run, and reports of what was left out."""
+    """The cleaned text of a run, and reports of what was left out."""
 
-    train: list[Pair]
+    train: ParallelText | Prepared
     train_report: Report
     validation: list[Pair]
     validation_report: Report
@@ -51,12 +47,12 @@ def check_text(asked: Request) -> None:
     and as files."""
     data = asked.config.data
     for name, given, files in (
-        ("pairs", asked.pairs, data.train),
+        ("pairs", asked.pairs, data.train or data.prepared),
         ("validation_pairs", asked.validation_pairs, data.validation),
     ):
         if given and files:
             raise UsageError(f"{name} and files in [data] are both given. Leave one of them out.")
-    if not data.train and not asked.pairs:
+    if not data.train and not data.prepared and not asked.pairs:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     if data.held_out and (data.validation or asked.validation_pairs):
@@ -65,17 +61,24 @@ def check_text(asked: Request) -> None:
 
 
 def read_text(asked: Request) -> Text:
-    """Read and clean all pairs by the rules of [data]. If [data] held_out is set, move that many training
-    pairs to the validation pairs."""
+    """Read and clean the text by the rules of [data], or open a prepared one. If [data] held_out is set, that
+    many training pairs are the validation pairs."""
     data = data_of(asked.config)
-    train, report = take_pairs(asked.pairs, "pairs", data) if asked.pairs else read_pairs(data.train, data)
+    train: ParallelText | Prepared
+    if data.prepared:
+        prepared = open_prepared(Path(data.prepared), asked.config)
+        train, report, held_out = prepared, prepared.report, prepared.held_out
+    else:
+        text = text_from(asked.pairs, "pairs", data) if asked.pairs else text_of(data.train, data)
+        train, report = sift(text)
+        held_out = list(train.with_fate(HELD_OUT)) if data.held_out else []
     if data.held_out:
-        train, held_out = hold_out(train, data.held_out)
-        report = replace(report, kept=len(train), held_out=len(held_out))
         return Text(train, report, held_out, Report(read=len(held_out), kept=len(held_out)))
     if asked.validation_pairs:
-        return Text(train, report, *take_pairs(asked.validation_pairs, "validation_pairs", data))
-    return Text(train, report, *read_pairs(data.validation, data))
+        judged = text_from(asked.validation_pairs, "validation_pairs", data)
+    else:
+        judged = text_of(data.validation, data)
+    return Text(train, report, *read_pairs(judged))
 
 
 def data_of(config: Config) -> DataConfig:
@@ -90,7 +93,9 @@ def fingerprints(asked: Request) -> dict[str, str]:
     data = asked.config.data
     ready_made = [name for name in asked.config.vocabulary.model if Path(name).exists()]
     texts = {"pairs": asked.pairs, "validation_pairs": asked.validation_pairs}
-    hashes = fingerprint((*data.train, *data.validation, ready_made))
+    hashes = fingerprint((*(() if data.prepared else data.train), *data.validation, ready_made))
+    if data.prepared:
+        hashes |= fingerprint_of_prepared(Path(data.prepared))
     return hashes | {name: fingerprint_of(text) for name, text in texts.items() if text}
 
 
@@ -105,13 +110,14 @@ def warn_if_identical(name: str, report: Report) -> None:
         )
 
 
-def overlap(text: Text) -> str:
-    """Return a message on how many validation sources are also in the training text, or "" if none are."""
-    learned = {pair.source for pair in text.train}
-    seen = sum(pair.source in learned for pair in text.validation)
+def overlap(text: ParallelText, validation: Sequence[Pair]) -> str:
+    """Return a message on how many validation sources are also in the training text, white space and case
+    apart, or "" if none are."""
+    sources = np.array([source_hash(pair.source) for pair in validation], np.uint64)
+    seen = int(np.isin(sources, text.sources).sum())
     if not seen:
         return ""
     return (
-        f"{seen:,} of the {len(text.validation):,} validation sentences are in the training text: on new "
+        f"{seen:,} of the {len(validation):,} validation sentences are in the training text: on new "
         "text the model is worse than its validations say"
     )

@@ -112,9 +112,7 @@ class Vocabulary:
             text, to = text[tag.end() :], tag[1]
         return text, self.target_language(to)
 
-    def encode_source(
-        self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
-    ) -> list[int]:
+    def encode_source(self, text: str, to: str | None = None) -> list[int]:
         """Return the ids of a source with its end token. If there are several languages, the tag `>>xx<<`
         comes first.
 
@@ -122,14 +120,20 @@ class Vocabulary:
         """
         to = self.target_language(to)
         prepared = prepare(valid(text), self.preparation, self.source_language(to))
-        return [*self._tag(to), *self._encode(self.source, prepared, sampling, seed), self.end_id]
+        return [*self._tag(to), *self.source.encode(prepared), self.end_id]
 
-    def encode_target(
-        self, text: str, to: str | None = None, sampling: float = 0.0, seed: int | None = None
-    ) -> list[int]:
+    def encode_target(self, text: str, to: str | None = None) -> list[int]:
         """Return the ids of a target with its end token, without a start token."""
         prepared = prepare(valid(text), self.preparation, self.target_language(to))
-        return [*self.target_tag(to), *self._encode(self.target, prepared, sampling, seed), self.end_id]
+        return [*self.target_tag(to), *self.target.encode(prepared), self.end_id]
+
+    def sample(
+        self, source: Sequence[int], target: Sequence[int], power: float, chance: random.Random
+    ) -> tuple[list[int], list[int]]:
+        """Return the ids of the same source and target, their words split at random."""
+        sides = (self.source, source), (self.target, target)  # no imported ones
+        first, second = (sample(model, ids, power, chance) for model, ids in sides)  # type: ignore[arg-type]
+        return first, second
 
     def unknown_in(self, text: str, to: str | None = None, target: bool = False) -> list[str]:
         """Return the words or characters of a source (or of a target) that the vocabulary does not have."""
@@ -166,11 +170,6 @@ class Vocabulary:
             (folder / IDS_FILE).write_bytes(ids)
         if self.words_of:
             (folder / WORDS_FILE).write_bytes(json.dumps(self.words_of).encode())
-
-    def _encode(self, model: Pieces, text: str, sampling: float, seed: int | None) -> list[int]:
-        if not sampling:
-            return model.encode(text)
-        return sample(model, text, sampling, random.Random(seed))  # type: ignore[arg-type]  # no imported one
 
     def target_tag(self, to: str | None) -> list[int]:
         """Return the id of the target language with which M2M100 and NLLB begin a target; else []."""

@@ -15,7 +15,7 @@ from command import Command
 import pellucid
 from pellucid import demo
 from pellucid.data import phrasebook
-from pellucid.data.corpus import read_pairs
+from pellucid.data.sifting import read_pairs, text_of
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_step
 from pellucid.learning.log import Log
@@ -48,7 +48,7 @@ def test_the_packaged_model_is_small(packaged: Translator) -> None:
 @pytest.mark.slow
 def test_its_vocabulary_is_the_phrasebook_s(packaged: Translator, corpus: Path) -> None:
     config = CONFIGURATION(corpus)
-    vocabulary = prepare_vocabulary(read_pairs(config.data.train, config.data)[0], config)
+    vocabulary = prepare_vocabulary(read_pairs(text_of(config.data.train, config.data))[0], config)
     assert vocabulary.same_as(packaged.vocabulary)
     assert vocabulary.words_of == packaged.vocabulary.words_of
 

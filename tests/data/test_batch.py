@@ -2,53 +2,70 @@
 
 import itertools
 import random
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 import torch
 
-from pellucid.data.batch import make_batch, plan_batches
-from pellucid.data.corpus import Pair
-from pellucid.data.examples import Example
+from pellucid.data.batch import Order, make_batch, plan_batches
+from pellucid.data.examples import Examples, pack
 from pellucid.errors import UsageError
 
+Lengths = list[tuple[int, int]]  # of a source and its target
 
-def random_lengths(count: int) -> list[tuple[int, int]]:
+
+def random_lengths(count: int) -> Lengths:
     chance = random.Random(1)
     return [(chance.randint(2, 40), chance.randint(2, 40)) for _ in range(count)]
 
 
-def example(source: list[int], target: list[int], line: int = 1) -> Example:
-    return Example(source, target, Pair("a", "b", 0, line, "train.en"))
+def packed(sides: Sequence[tuple[list[int], list[int]]], corpora: Sequence[int] = ()) -> Examples:
+    """Examples of these ids; their lines are their places. corpora: the number of the corpus of each."""
+    each = enumerate(itertools.zip_longest(sides, corpora, fillvalue=0))
+    return pack(((*ids, line, corpus) for line, (ids, corpus) in each), [("train.en", 0), ("more.en", 0)])  # type: ignore[misc]
+
+
+def text(*corpora: Lengths) -> Examples:
+    """Pairs of these lengths."""
+    sides = [([5] * source, [5] * target) for lengths in corpora for source, target in lengths]
+    return packed(sides, [number for number, lengths in enumerate(corpora) for _ in lengths])
+
+
+def plan(lengths: Lengths, seed: int, epoch: int, tokens: int) -> list[list[tuple[int, int]]]:
+    """The lengths of the pairs of each batch."""
+    batches = plan_batches(text(lengths), Order(tokens, seed), epoch)
+    return [[*map(tuple, examples.lengths[rows].tolist())] for _, examples, rows in batches]
+
+
+def longest(batch: list[tuple[int, int]]) -> int:
+    return max(map(max, batch))
 
 
 @pytest.mark.parametrize("batch_tokens", [40, 41, 4096])
 def test_each_pair_is_in_one_batch_and_no_batch_is_over_the_budget(batch_tokens: int) -> None:
-    lengths = random_lengths(3000)
-    plan = plan_batches(lengths, 1, 0, batch_tokens)
-    assert sorted(row for rows in plan for row in rows) == list(range(3000))
-    assert all(len(rows) * max(max(lengths[row]) for row in rows) <= batch_tokens for rows in plan)
+    lengths = [(1 + number // 39, 1 + number % 39) for number in range(39**2)]  # each another one
+    batches = plan(lengths, 1, 0, batch_tokens)
+    assert sorted(pair for batch in batches for pair in batch) == lengths
+    assert all(len(batch) * longest(batch) <= batch_tokens for batch in batches)
 
 
 def test_sorting_leaves_little_padding() -> None:
     lengths = random_lengths(5000)
-    plan = plan_batches(lengths, 1, 0, 2000)
-    padded = sum(len(rows) * max(max(lengths[row]) for row in rows) for rows in plan)
+    padded = sum(len(batch) * longest(batch) for batch in plan(lengths, 1, 0, 2000))
     assert sum(map(max, lengths)) > 0.98 * padded
 
 
 def test_pairs_of_rare_lengths_have_other_neighbours_in_each_epoch() -> None:
     lengths = [(length, length) for length in range(5, 1005)]  # each once, in several windows
-    first, second = ({frozenset(rows) for rows in plan_batches(lengths, 1, epoch, 2000)} for epoch in (0, 1))
-    together = [sum(len(rows) > 1 for rows in plan) for plan in (first, second, first & second)]
+    first, second = ({frozenset(batch) for batch in plan(lengths, 1, epoch, 2000)} for epoch in (0, 1))
+    together = [sum(len(batch) > 1 for batch in each) for each in (first, second, first & second)]
     assert together[2] < 0.1 * min(together[:2])
 
 
 def test_batches_come_in_another_order_in_each_epoch() -> None:
     lengths = [(length, length) for length in range(100, 400)]  # one window: each epoch has the same batches
-    orders = [
-        [max(max(lengths[row]) for row in rows) for rows in plan_batches(lengths, 1, epoch, 800)]
-        for epoch in range(4)
-    ]
+    orders = [[*map(longest, plan(lengths, 1, epoch, 800))] for epoch in range(4)]
     assert len({tuple(order) for order in orders}) == 4
     for order in orders:  # short and long ones come mixed: each length is followed by any other
         rising = sum(one < other for one, other in itertools.pairwise(order))
@@ -56,9 +73,8 @@ def test_batches_come_in_another_order_in_each_epoch() -> None:
 
 
 def test_a_batch_is_shifted_padded_and_masked() -> None:
-    batch = make_batch(
-        [example([7, 8, 3], [9, 3], 2), example([7, 3], [9, 10, 11, 3], 1)], start_id=2, pad_id=1
-    )
+    examples = packed([([5], [6]), ([7, 3], [9, 10, 11, 3]), ([7, 8, 3], [9, 3])])
+    batch = make_batch(examples, np.array([2, 1]), start_id=2, pad_id=1)
     assert batch.source.tolist() == [[7, 8, 3], [7, 3, 1]]
     assert batch.source_mask.tolist() == [[True, True, True], [True, True, False]]
     assert batch.target_in.tolist() == [[2, 9, 1, 1], [2, 9, 10, 11]]
@@ -70,6 +86,18 @@ def test_a_batch_is_shifted_padded_and_masked() -> None:
 
 
 def test_a_budget_below_the_longest_pair_is_an_error_and_an_empty_corpus_is_none() -> None:
-    assert plan_batches([], 1, 0, 100) == []
+    assert plan([], 1, 0, 100) == []
     with pytest.raises(UsageError, match=r"batch_tokens = 20 is less than .* Set batch_tokens = 30 or more"):
-        plan_batches([(3, 4), (30, 5)], 1, 0, 20)
+        plan([(3, 4), (30, 5)], 1, 0, 20)
+
+
+def test_a_resume_begins_at_any_place_of_an_epoch() -> None:
+    pairs, order = text(random_lengths(1500), random_lengths(90)), Order(100, 3, (700, 800))
+    for epoch in (0, 1):
+        batches = plan_batches(pairs, order, epoch)
+        whole = [(place, some.take(rows).origins()) for place, some, rows in batches]
+        assert len({window for (window, _), _ in whole}) > 2  # several windows
+        for number in range(0, len(whole), 7):
+            rest = plan_batches(pairs, order, epoch, whole[number][0])
+            found = [(place, some.take(rows).origins()) for place, some, rows in rest]
+            assert found == whole[number + 1 :]

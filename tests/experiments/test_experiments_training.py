@@ -32,7 +32,7 @@ def test_without_the_mask_training_looks_better_and_decoding_is_worse() -> None:
     for _, masked, unmasked in both.tables[0].rows:
         assert unmasked < 0.6 * least < 0.9 * least < masked
     right, exact, _, chrf = (row[1:] for row in both.tables[1].rows)
-    assert right[1] > 95 > 93 > right[0] and exact[1] < 15 < 25 < exact[0] and chrf[0] > chrf[1] + 20
+    assert right[1] > 95 > 93 > right[0] and exact[1] < 22 < 25 < exact[0] and chrf[0] > chrf[1] + 20
     assert both.tables[2].rows[0][1:] == [0, 7], "find_leak tells them apart"
     loss, sentences = both.tables[0].rows[0], [round(percent * 60 / 100) for percent in exact]
     assert both.conclusion == (

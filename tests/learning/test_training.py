@@ -12,15 +12,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import short_runs
 import torch
 
 import pellucid
+from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import from_table, to_table
 from pellucid.data.batch import make_batch
-from pellucid.data.corpus import Pair, Report, read_pairs
+from pellucid.data.corpus import Pair, Report
 from pellucid.data.examples import encode_pairs
+from pellucid.data.sifting import read_pairs, sift, text_from, text_of
 from pellucid.errors import PellucidError
 from pellucid.folder.checkpoint import newest_state
 from pellucid.folder.load import load_model
@@ -31,7 +34,7 @@ from pellucid.learning.log import Log
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step
 from pellucid.learning.stop import StopRequest
-from pellucid.learning.text import Request, Text, overlap, warn_if_identical
+from pellucid.learning.text import Request, overlap, warn_if_identical
 from pellucid.learning.validation import corpora_of, validate
 
 # Enough to learn the language, in five seconds of a processor.
@@ -109,7 +112,7 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
             asked = Request(config, tmp_path / f"{seed}{sampled}", False, device="cpu")
             run = set_up(asked, print, StopRequest())
             for epoch in (0, 1):
-                batches = list(run.batches(epoch, 0))
+                batches = [batch for _, batch in run.batches(epoch)]
                 origins = [origin for batch in batches for origin in batch.origins]
                 ids = [str(row[row != 0].tolist()) for batch in batches for row in batch.source]
                 if sampled:
@@ -185,9 +188,10 @@ def test_a_models_scores_are_its_own(tmp_path: Path, precision: str) -> None:
     trained(tmp_path, {"training.precision": precision, "data.licence": "ours"})
     for folder in (tmp_path / "run", tmp_path / "run" / "averaged"):
         model, vocabulary, config, manifest = load_model(folder)
-        pairs, _ = read_pairs(short_runs.config(tmp_path / "data").data.validation, config.data)
+        pairs, _ = read_pairs(text_of(short_runs.config(tmp_path / "data").data.validation, config.data))
         examples, _ = encode_pairs(pairs, vocabulary, config.data)
-        batches = [make_batch(examples, vocabulary.start_id, vocabulary.pad_id)]
+        rows = np.arange(len(examples))
+        batches = [make_batch(examples, rows, vocabulary.start_id, vocabulary.pad_id)]
         figures = validate(model, vocabulary, config, {"": (batches, pairs)}).figures()
         told = manifest["provenance"]["scores"]["validation"]
         about = {name: pytest.approx(told[name], rel=1e-6) for name in ("loss", "perplexity")}
@@ -370,10 +374,11 @@ def made(*texts: tuple[str, str]) -> list[Pair]:
 
 
 def test_validation_text_that_is_in_the_training_text_is_counted() -> None:
-    training = made(("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4"))
-    seen = made(("a", "1"), ("a", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
-    assert overlap(Text(training, Report(), made(("e", "1"), ("f", "5")), Report())) == ""
-    assert overlap(Text(training, Report(), seen, Report())) == (
+    training = [("a", "1"), ("b", "2"), ("c", "3"), ("a", "1"), ("d", "4")]
+    learned, _ = sift(text_from(training, "pairs", DataConfig()))
+    seen = made(("A", "1"), (" a ", "1"), ("b", "9"), ("c", "3"), ("e", "4"), ("a", "4"))
+    assert overlap(learned, made(("e", "1"), ("f", "5"))) == ""
+    assert overlap(learned, seen) == (
         "5 of the 6 validation sentences are in the training text: on new text the model is worse than its "
         "validations say"
     )

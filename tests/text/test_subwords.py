@@ -27,22 +27,34 @@ def learn(byte_fallback: bool = False) -> Vocabulary:
 def test_without_chance_it_is_the_usual_segmentation(byte_fallback: bool) -> None:
     model = learn(byte_fallback).source
     for text in (*TEXT[:5], "", "  ab   xyz½ ba", "zz", "नमस्ते dab"):
-        assert sample(model, text, 60.0, random.Random(0)) == model.encode(text), text
+        assert sample(model, model.encode(text), 60.0, random.Random(0)) == model.encode(text), text
 
 
 def test_every_segmentation_is_the_same_text() -> None:
     model = learn().source
-    drawn = {tuple(sample(model, "dab cada baba", 0.3, random.Random(seed))) for seed in range(50)}
+    ids = model.encode("dab cada baba")
+    drawn = {tuple(sample(model, ids, 0.3, random.Random(seed))) for seed in range(50)}
     assert len(drawn) > 10
     assert {model.decode(list(ids)) for ids in drawn} == {"dab cada baba"}
 
 
-def test_a_vocabulary_samples_by_its_seed() -> None:
+def test_a_vocabulary_samples_both_sides_by_a_seed() -> None:
     made, text = learn(), "dab cada baba abba"
-    for encode in (made.encode_source, made.encode_target):
-        drawn = {tuple(encode(text, sampling=0.1, seed=seed)) for seed in (1, 2, 3, 1, 2, 3)}
-        assert len(drawn - {tuple(encode(text))}) in (2, 3)
-        assert {made.decode_target(ids) for ids in drawn} == {text}
+    ids = made.encode_source(text)
+    drawn = [made.sample(ids, ids, 0.1, random.Random(seed)) for seed in (1, 2, 3, 1, 2, 3)]
+    assert drawn[:3] == drawn[3:] and len({tuple(side) for sides in drawn for side in sides}) > 3
+    assert {made.decode_target(side) for sides in drawn for side in sides} == {text}
+
+
+def test_a_sampled_text_that_came_from_ids_is_as_one_from_words() -> None:
+    """The words of a text whose characters are known are those between its spaces."""
+    config = DataConfig(languages=(("en", "de"), ("en", "fr")))
+    made = train_vocabulary(TEXT, TEXT, VocabularyConfig(size=20), config, ["de"] * len(TEXT))
+    ids, chance = made.encode_source("ab zz baba dab", "fr"), random.Random(2)
+    unknown = made.encode_source("zz", "fr")[1:-1]
+    drawn = [sample(made.source, ids, 0.01, chance) for _ in range(200)]
+    assert {(row[0], row[-1]) for row in drawn} == {(ids[0], ids[-1])}  # the tag and the end token
+    assert all(str(unknown)[1:-1] in str(row) for row in drawn) and len(set(map(str, drawn))) > 20
 
 
 def test_segmentations_have_their_probabilities() -> None:
@@ -56,7 +68,9 @@ def test_segmentations_have_their_probabilities() -> None:
             weight = math.exp(power * sum(scores[piece] for piece in pieces))
             ways[tuple(model.piece_to_id(piece) for piece in pieces)] = weight
     chance, draws = random.Random(3), 20_000
-    counts = collections.Counter(tuple(sample(model, "abba", power, chance)) for _ in range(draws))
+    counts = collections.Counter(
+        tuple(sample(model, model.encode("abba"), power, chance)) for _ in range(draws)
+    )
     assert len(ways) > 3 and counts.keys() <= ways.keys()
     for way, weight in ways.items():
         expected = weight / sum(ways.values())

@@ -10,8 +10,9 @@ import pytest
 import short_runs
 
 import pellucid
+from pellucid.config.schema import DataConfig
 from pellucid.config.toml_file import from_table
-from pellucid.data.corpus import Pair, hold_out
+from pellucid.data.sifting import HELD_OUT, ParallelText, sift, text_from
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
 from pellucid.learning.text import Request, check_text, read_text
@@ -24,26 +25,26 @@ def asked(data: dict[str, object], pairs: Sequence[Any], validation: Sequence[An
     return Request(from_table({"data": data}), Path("run"), pairs=pairs, validation_pairs=validation)
 
 
-def as_pairs(texts: list[tuple[str, str]]) -> list[Pair]:
-    """The texts as a file has them."""
-    return [Pair(source, target, 0, line, "file") for line, (source, target) in enumerate(texts, 1)]
+def sifted(texts: list[tuple[str, str]], held_out: int) -> ParallelText:
+    """The texts, some of them held out."""
+    return sift(text_from(texts, "pairs", DataConfig(held_out=held_out)))[0]
 
 
 def test_no_source_is_both_learned_and_held_out_whatever_the_order() -> None:
     texts = [*TEXTS, *((f" SOURCE  {number} ", "in capitals") for number in range(90))]
-    kept, held_out = hold_out(as_pairs(texts), 20)
+    kept, held_out = list(sifted(texts, 20)), list(sifted(texts, 20).with_fate(HELD_OUT))
     assert 18 <= len(held_out) <= 20 and len(kept) + len(held_out) == len(texts)
     chosen, learned = ({" ".join(pair.source.lower().split()) for pair in part} for part in (held_out, kept))
     assert not chosen & learned
-    shuffled = random.Random(3).sample(texts, len(texts))
-    assert {pair.source for pair in hold_out(as_pairs(shuffled), 20)[1]} == {pair.source for pair in held_out}
+    shuffled = sifted(random.Random(3).sample(texts, len(texts)), 20).with_fate(HELD_OUT)
+    assert {pair.source for pair in shuffled} == {pair.source for pair in held_out}
 
 
 def test_nothing_to_hold_out_or_to_learn_from_is_an_error() -> None:
     for texts, count in ((TEXTS[:5], 5), ([("a", "b")] * 10, 4)):
         few = f"held_out = {count}: the training text has {len(set(texts))} different source"
         with pytest.raises(UsageError, match=few):
-            hold_out(as_pairs(texts), count)
+            sifted(texts, count)
 
 
 def table() -> dict[str, object]:
