@@ -161,12 +161,12 @@ class State:
         self._gather(structures, room.threads)
 
     def _gather(self, structures: dict[str, Any], wanted: int) -> None:
-        """Start a team of threads that share the same structures, except for their work space for attention
-        scores."""
-        self._team = Team(self._weights.kernels, wanted)
+        """Start a team of so many threads at most. They share the same structures, except for their work
+        space for attention scores."""
+        self._team = Team(self._weights.kernels)
         structures["work"].team = ctypes.addressof(self._team.structure)
         works, shared = [structures["work"]], (structures["memory"], self._step)
-        for rank in range(1, self._team.structure.size):
+        for rank in range(1, wanted):
             works.append(Work.from_buffer_copy(works[0]))
             works[rank].rank = rank
             for name in ("scores", "keys"):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from pellucid.decoding.library import Kernels
+from pellucid.decoding.library import Kernels, Work
 from pellucid.decoding.library import Team as Structure
 
 GO_HOME, ENCODE, STEP = range(3)  # jobs, as in kernels.c
@@ -20,9 +20,9 @@ ALONE = 1.0  # seconds, in which no session has helpers after that: others use t
 
 
 class Team:
-    """The threads of one session: the calling thread and its helpers. There may be fewer helpers than wanted,
-    because other sessions of this process use threads too, or because the system allows no more threads. The
-    helpers are stopped if the session waits too long for them.
+    """The threads of one session: the calling thread and its helpers. Open sessions share the threads of this
+    process: when one opens or closes, the others change the number of their helpers before their next job.
+    The helpers are stopped for a while if the session waits too long for them.
 
     An exception, such as Ctrl-C, may come at any point. So a helper itself keeps the session's memory, and
     leaves soon after the team is gone, even if nobody told it to.
@@ -31,13 +31,12 @@ class Team:
     _lock, _alone_until = threading.Lock(), 0.0
     _teams: ClassVar["weakref.WeakSet[Team]"] = weakref.WeakSet()
 
-    def __init__(self, kernels: Kernels, wanted: int) -> None:
+    def __init__(self, kernels: Kernels) -> None:
         self._kernels, self._spent = kernels, 0.0
-        self._places: Sequence[int] = ()
+        self._places: Sequence[Sequence[int]] = ()
         self._helpers: list[threading.Thread] = []
+        self.structure: Any = Structure(size=1)
         with Team._lock:
-            free = torch.get_num_threads() - sum(team.structure.size for team in Team._teams)
-            self.structure: Any = Structure(size=max(1, min(wanted, free)))
             Team._teams.add(self)
 
     @classmethod
@@ -54,25 +53,17 @@ class Team:
             team.structure.size, team._helpers = 1, []
 
     def gather(self, places: Sequence[Sequence[int]], memory: object) -> None:
-        """Start the helpers, which wait for jobs, and give each thread the addresses of its structures. Keep
-        `memory` alive as long as they use it."""
-        (self._places, *others), self._kept = places, (self.structure, memory)
-        about = weakref.ref(self), self._kernels, self._kept
-        for each in others:
-            # Daemons, because Python waits for other threads before it ends.
-            helper = threading.Thread(target=_help, args=(*about, each), daemon=True)
-            try:
-                helper.start()
-            except RuntimeError:  # the system allows no more threads
-                break
-            self._helpers.append(helper)
-        self.structure.size = 1 + len(self._helpers)
+        """Start the helpers, which wait for jobs: at most one for each of the places but the first, which are
+        the addresses of each thread's structures. Keep `memory` alive as long as they use it."""
+        self._places, self._kept = places, (self.structure, memory)
+        self._share_threads()
 
     def do(self, job: int) -> None:
         """Run a job, such as STEP, on all threads. Stop the helpers if the session has waited for them too
         long in total."""
+        self._share_threads()
         began = time.perf_counter()
-        self._kernels.begin(*self._places, job)
+        self._kernels.begin(*self._places[0], job)
         self._spent += time.perf_counter() - began
         if self.structure.rests * REST > max(AT_LEAST, PATIENCE * self._spent):
             self.part()
@@ -83,10 +74,31 @@ class Team:
         """Stop the helpers. Until then they use the session's memory, so others must not have it before."""
         helpers, self._helpers, self.structure.size = self._helpers, [], 1
         if self._places:
-            self._kernels.begin(*self._places, GO_HOME)
+            self._kernels.begin(*self._places[0], GO_HOME)
         for helper in helpers:
             if not sys.is_finalizing():  # no other thread of Python runs then
                 helper.join()
+
+    def _share_threads(self) -> None:
+        """Start or stop helpers, so that there are as many threads as this session may have now."""
+        share = torch.get_num_threads() // max(1, len(Team._teams))
+        size = max(1, min(len(self._places), share)) if Team.is_possible() else 1
+        if size == self.structure.size:
+            return
+        if self._helpers:
+            self.part()
+        about = weakref.ref(self), self._kernels, self._kept
+        for places in self._places[1:size]:
+            Work.from_address(places[1]).seen = self.structure.jobs
+            # Daemons, because Python waits for other threads before it ends.
+            helper = threading.Thread(target=_help, args=(*about, places), daemon=True)
+            try:
+                helper.start()
+            except RuntimeError:  # the system allows no more threads
+                self._places = self._places[: 1 + len(self._helpers)]
+                break
+            self._helpers.append(helper)
+        self.structure.size = 1 + len(self._helpers)
 
 
 def _help(team: "weakref.ref[Team]", kernels: Kernels, _: object, places: Sequence[int]) -> None:

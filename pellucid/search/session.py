@@ -3,6 +3,7 @@ nothing about Transformers: what computes a step is a `Decoding`."""
 
 import heapq
 import itertools
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -131,7 +132,7 @@ class Waiting:
     def _put(self, turn: int, ticket: int, request: Request) -> None:
         self._requests[ticket] = request
         heapq.heappush(self._order, (turn, ticket))
-        self._changed.notify()
+        self._changed.notify_all()
 
 
 class Session(AbstractContextManager["Session"]):
@@ -178,9 +179,10 @@ class Session(AbstractContextManager["Session"]):
         if not self._waiting.cancel(ticket) and any(ticket in lane.requests for lane in self._lanes):
             self._select([lane.drop(ticket) for lane in self._lanes], True)
 
-    def step(self) -> SearchStep:
-        """Begin sentences that wait, as far as there is room, and continue each open one by one token."""
-        ended = self._join() if len(self._waiting) else {}
+    def step(self, rows: int = sys.maxsize) -> SearchStep:
+        """Begin sentences that wait, as far as there is room, and while open ones have fewer than so many
+        hypotheses; continue each open one by one token."""
+        ended = self._join(rows - self.rows) if len(self._waiting) and self.rows < rows else {}
         lanes = self._lanes
         if not lanes:
             return SearchStep(ended, ())
@@ -192,15 +194,15 @@ class Session(AbstractContextManager["Session"]):
             self._select([lane.continued for lane in lanes], bool(ended))
         return SearchStep(ended, lanes)
 
-    def _join(self) -> dict[int, Result]:
-        """Begin as many of the waiting sentences as there is room for; while others are open, only several at
-        once, because those that begin together are encoded together. Return an error for a sentence that no
-        room is large enough for."""
+    def _join(self, most: int) -> dict[int, Result]:
+        """Begin as many of the waiting sentences as there is room for, with so many hypotheses at most; while
+        others are open, only several at once, because those that begin together are encoded together. Return
+        an error for a sentence that no room is large enough for."""
         rows = self._decoding.rows
         free = rows - self.rows
         if not free or (self._lanes and free < rows * JOIN_AT and self._waiting.exceeds(free)):
             return {}
-        taken = self._waiting.take(free)
+        taken = self._waiting.take(min(free, most))
         joined = dict(itertools.islice(taken.items(), self._decoding.join([*taken.values()])))
         self._waiting.give_back({ticket: taken[ticket] for ticket in taken if ticket not in joined})
         if not joined:

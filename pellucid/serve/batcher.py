@@ -1,10 +1,12 @@
-"""Decode the sentences of all clients together: one open session of a model, and one thread that steps it.
+"""Decode the sentences of all clients together: in as many open sessions of a model as there are enough
+sentences for, each with a thread that steps it.
 
-What does not fit into the room of this session is decoded by itself, in a second thread, and so is each
+What does not fit into the room of these sessions is decoded by itself, in one more thread, and so is each
 sentence of a step that failed.
 """
 
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,39 +29,45 @@ SPARE = 4  # times the cells of typical sentences: enough if a tenth is as long 
 TRIAL = 8, 2  # tokens of the sentences with which the speed is measured at first, and of their hypotheses
 
 
-def room_for(decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int) -> Room:
-    """Return the room of a session for sentences like these, in which all threads share each step. If the
-    memory (in MB) allows that, it has as many places as rows, for sentences with one hypothesis, takes wider
-    beams, and has spare cells: a long sentence that waits until enough are free would hold up others."""
+def room_for(
+    decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int
+) -> tuple[Room, int]:
+    """Return the room of a session for sentences like these, and how many sessions there may be: one for each
+    thread, but while only one is open, all threads share its steps. If the memory (in MB) allows that, a room
+    has as many places as rows, for sentences with one hypothesis, takes wider beams, and has spare cells: a
+    long sentence that waits until enough are free would hold up others."""
     room, _ = plan(decoder, typical, special)
     threads = 1 if decoder.apart == 1 else min(MOST_SHARING, torch.get_num_threads())
     room = replace(room, threads=threads)
     likeliest = min(decoder.config.target_size - 1, MOST_CANDIDATES) if room.candidates else 0
     wide = replace(room, places=room.rows, width=room.rows, cells=SPARE * room.cells, candidates=likeliest)
-    return wide if decoder.room_bytes(wide) <= memory << 20 else room
+    room = wide if decoder.room_bytes(wide) <= memory << 20 else room
+    most = 1 if decoder.apart == sys.maxsize else torch.get_num_threads()
+    return room, max(1, min(most, (memory << 20) // max(1, decoder.room_bytes(room))))
 
 
 class Batcher:
     """What decodes for all clients of a model.
 
     typical: requests that tell how much room there should be.
-    memory: MB that a session may take.
+    memory: MB that sessions may take.
 
-    Attributes: steps, decoded (sentences, summed over the steps), tokens (rows computed, and source tokens of
-    sentences that ended) and seconds (of decoding) count from the beginning.
+    Attributes: steps, decoded (sentences, summed over the steps) and tokens (rows computed, and source tokens
+    of sentences that ended) count from the beginning.
     """
 
     def __init__(
         self, decoder: Decoder, typical: Sequence[Request], special: SpecialIds, memory: int = 4000
     ) -> None:
         self._decoder, self._special, self._memory, self._typical = decoder, special, memory, typical[-1]
-        self.room = room_for(decoder, typical, special, memory)
-        self._together, self._apart = Line(), Line()
-        self.steps = self.decoded = self.tokens = 0
-        self.seconds, self._recent = 0.0, (0.0, 0.0)  # recent: tokens and seconds
+        self.room, self._sessions = room_for(decoder, typical, special, memory)
+        self._together, self._apart = Line(self._sessions, lambda: decoder.apart), Line()
+        self._counting, self.steps, self.decoded, self.tokens = threading.Lock(), 0, 0, 0
+        self._recent = 0.0, 0.0  # tokens and seconds
         self._read = self._said = 100.0  # tokens of sources, and of their finished translations
-        works = self._decode_together, self._decode_apart
-        self._threads = [threading.Thread(target=work, daemon=True) for work in works]
+        together, numbers = self._decode_together, range(self._sessions)
+        self._threads = [threading.Thread(target=together, args=(each,), daemon=True) for each in numbers]
+        self._threads.append(threading.Thread(target=self._decode_apart, daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -93,7 +101,7 @@ class Batcher:
         """Begin short sentences, one more than there is room for, so that the speed is known soon."""
         read, said = TRIAL
         one = replace(self._typical, source=self._typical.source[-read:], max_length=said)
-        return self.submit([one] * (1 + self.room.rows // one.options.width), "")
+        return self.submit([one] * (1 + self._sessions * self.room.rows // one.options.width), "")
 
     def submit(
         self, requests: Sequence[Request], client: str, grew: Callable[[list[int]], None] | None = None
@@ -110,14 +118,15 @@ class Batcher:
 
     def close(self) -> None:
         """Finish what was accepted, and end the threads."""
-        for line, thread in zip((self._together, self._apart), self._threads, strict=True):
+        for line, threads in (self._together, self._threads[:-1]), (self._apart, self._threads[-1:]):
             line.close()
-            thread.join()
+            for thread in threads:
+                thread.join()
 
-    def _decode_together(self) -> None:
-        while self._together.wait():
+    def _decode_together(self, number: int) -> None:
+        while self._together.wait_for_work(number):
             try:
-                self._decode(self.room, self._together)
+                self._decode(self.room, self._together, number)
             except Exception:  # nobody knows whose fault this is: try each by itself, and the next one
                 self._together.take(1)
                 for sentence in self._together.leave_all():
@@ -142,26 +151,29 @@ class Batcher:
         except Exception as error:  # it goes to whoever waits for this sentence; the thread goes on
             sentence.settle(error)
 
-    def _decode(self, room: Room, line: Line) -> None:
-        """Decode the sentences of a line in one session, until it is closed and nobody waits."""
+    def _decode(self, room: Room, line: Line, number: int = 0) -> None:
+        """Decode sentences of a line in one session: the first waits for more until the line is closed, any
+        other ends when there is no work for it."""
+        more = line.has_work if number else line.wait_for_work
         with Session(self._decoder.open(room), self._special, line) as session:
-            while not session.is_idle or line.wait():
+            while len(session) or more(number):
                 began, tokens = time.perf_counter(), 0
-                step = session.step()
-                self.decoded += len(session) + len(step.ended)
+                step = session.step(line.share(number))
                 for ticket, result in step.ended.items():
                     tokens += self._settle(line.leave(ticket), result)
                 for ticket in self._watch(step, line):
                     session.cancel(ticket)
                     line.leave(ticket)
-                self._count(tokens + session.rows, time.perf_counter() - began, len(line) > 0)
+                seconds = (time.perf_counter() - began) / line.sessions  # others decode in the same time
+                self._count(len(session) + len(step.ended), tokens + session.rows, seconds, len(line) > 0)
 
     def _settle(self, sentence: Accepted, result: Result) -> int:
         """Give a sentence its result. Return how many tokens this step computed for it."""
         source = len(sentence.request.source)
         if not isinstance(result, SentenceError) and result[0].finished:
-            self._read += source
-            self._said += len(result[0].token_ids)
+            with self._counting:
+                self._read += source
+                self._said += len(result[0].token_ids)
         sentence.settle(result)
         return source + sentence.request.options.width
 
@@ -177,8 +189,13 @@ class Batcher:
                     sentence.grew(hypotheses.tokens[index, 0, -hypotheses.lengths[index] :].tolist())
         return gone
 
-    def _count(self, tokens: int, seconds: float, is_full: bool) -> None:
-        self.steps, self.tokens, self.seconds = self.steps + 1, self.tokens + tokens, self.seconds + seconds
-        if is_full:
-            kept = math.exp(-seconds / RECENT)
-            self._recent = self._recent[0] * kept + tokens, self._recent[1] * kept + seconds
+    def _count(self, sentences: int, tokens: int, seconds: float, is_full: bool) -> None:
+        with self._counting:
+            self.steps, self.decoded, self.tokens = (
+                self.steps + 1,
+                self.decoded + sentences,
+                self.tokens + tokens,
+            )
+            if is_full:
+                kept = math.exp(-seconds / RECENT)
+                self._recent = self._recent[0] * kept + tokens, self._recent[1] * kept + seconds

@@ -96,8 +96,8 @@ def teams(threads: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes, gather = list[int](), Team.gather
 
     def counted(self: Team, places: Sequence[Any], memory: object) -> None:
-        sizes.append(len(places))
         gather(self, places, memory)
+        sizes.append(self.structure.size)
 
     monkeypatch.setattr(Team, "gather", counted)
     monkeypatch.setattr(engine, "SHARED_FROM", 0)
@@ -125,8 +125,8 @@ def test_threads_that_share_steps_say_the_same(
     assert set(teams) >= {1, 2, 3} and threading.active_count() == running
 
 
-def test_only_one_call_at_a_time_has_helpers(teams: list[int]) -> None:
-    """They leave when a stream is closed, or when a call fails."""
+def test_calls_share_the_threads(teams: list[int]) -> None:
+    """Helpers leave when another call begins, when a stream is closed, or when a call fails."""
     torch.set_num_threads(2)
     ours, running = in_int8(), threading.active_count()
     stream = ours.stream(sentences(1)[0])
@@ -134,12 +134,18 @@ def test_only_one_call_at_a_time_has_helpers(teams: list[int]) -> None:
     assert threading.active_count() == running + 1
     ours.translate(sentences(3))
     assert teams == [2, 1]
+    other = open_session(ours._serving._ready_engines(), asked([5, 6]), SpecialIds(2, 3))
+    next(stream)
+    assert threading.active_count() == running
+    other.close()
+    next(stream)
+    assert threading.active_count() == running + 1
     stream.close()
     assert threading.active_count() == running
     session = open_session(ours._serving._ready_engines(), asked([5, 6]), SpecialIds(2, 3))
     session.close()
     ours.translate(sentences(3))
-    assert teams == [2, 1, 2, 2]  # a session has none when it is closed, though somebody still holds it
+    assert teams == [2, 1, 1, 2, 2]  # a session has none when it is closed, though somebody still holds it
     with torch.no_grad():
         ours.model.decoder.projection.bias[7] = torch.nan  # type: ignore[index]
     with pytest.raises(PellucidError, match="not numbers"):
@@ -181,7 +187,8 @@ def test_a_session_may_wait_a_share_of_its_time_and_a_little_at_its_start(
 ) -> None:
     monkeypatch.setattr(team, "time", SimpleNamespace(perf_counter=lambda: 0.0, monotonic=time.monotonic))
     monkeypatch.setattr(Team, "_alone_until", 0.0)
-    ours = Team(cast(Any, SimpleNamespace(begin=lambda *_: None)), 1)
+    ours = Team(cast(Any, SimpleNamespace(begin=lambda *_: None)))
+    ours.gather([[]], None)
     ours._spent, ours.structure.rests = spent, round(waited / team.REST)
     ours.do(team.STEP)
     assert Team.is_possible() != is_too_long and bool(ours.structure.rests) != is_too_long
