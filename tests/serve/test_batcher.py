@@ -1,5 +1,6 @@
 """The batcher: whoever comes, leaves or is late, each result is that of the sentence alone."""
 
+import math
 import random
 import threading
 import time
@@ -11,13 +12,16 @@ from typing import Any
 import pytest
 
 import pellucid
+from pellucid.decoding import engine, team
 from pellucid.decoding.engine import EngineDecoding
 from pellucid.decoding.room import Places
+from pellucid.decoding.team import Team
 from pellucid.decoding.threads import decode
 from pellucid.errors import PellucidError, SentenceError
 from pellucid.search.hypotheses import Found
 from pellucid.search.request import Request
 from pellucid.serve.batcher import Batcher
+from pellucid.serve.line import Accepted, Line
 from pellucid.translate.call import Call
 from pellucid.translator import Translator
 
@@ -43,9 +47,14 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def demo() -> Translator:
-    return pellucid.load("demo", "cpu", "int8")
+@pytest.fixture(scope="module", params=["small", "large"])
+def demo(request: pytest.FixtureRequest) -> Iterator[Translator]:
+    """The demo model; "large": in sessions that share threads, as those of large models do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "SHARED_FROM", 0 if request.param == "large" else engine.SHARED_FROM)
+        patch.setattr(team, "PATIENCE", math.inf)
+        patch.setattr(Team, "_alone_until", 0.0)
+        yield pellucid.load("demo", "cpu", "int8")
 
 
 @pytest.fixture
@@ -131,6 +140,19 @@ def test_a_result_does_not_depend_on_who_comes_and_leaves(
     assert right > 100 and cancelled > 3 and wrong
     while batcher.open or batcher.waiting:
         time.sleep(0.001)
+
+
+def test_sessions_open_as_there_is_enough_for_them(demo: Translator) -> None:
+    line, narrow = Line(sessions=3, apart=lambda: 4), request(demo, beam=1)
+    shares = list[list[int]]()
+    for _ in range(13):
+        line.put(Accepted(narrow, "x"))
+        shares.append([line.share(number) for number in range(4)])
+    assert shares[6:8] == [[7, 0, 0, 0], [4, 4, 0, 0]] and shares[12] == [5, 5, 5, 0]
+    assert [line.has_work(number) for number in range(4)] == [True, True, True, False]
+    for ticket in line.take(9):
+        line.leave(ticket)
+    assert [line.share(number) for number in range(2)] == [4, 0] and not line.has_work(1)
 
 
 def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batcher: Batcher) -> None:
