@@ -126,10 +126,10 @@ def make_batch(examples: Examples, rows: Array, start_id: int, pad_id: int) -> B
 def _side(examples: Examples, side: int, pad_id: int) -> tuple[Tensor, Tensor]:
     """Return the sources (side 0) or the targets (side 1) as a tensor B M, padded on the right, and a mask
     B M that is True at real tokens."""
-    lengths = examples.lengths[:, side]
+    lengths, begins = examples.lengths[:, side], examples.pairs["begin"] + side * examples.pairs["source"]
     mask = np.arange(lengths.max()) < lengths[:, None]
     ids = np.full(mask.shape, pad_id, np.int64)
-    ids[mask] = examples.ids[places_of(examples.ends[side:-1:2], lengths)]
+    ids[mask] = examples.ids[places_of(begins, lengths)]
     return torch.from_numpy(ids), torch.from_numpy(mask)
 
 

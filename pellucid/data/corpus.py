@@ -18,7 +18,6 @@ from pellucid.errors import PellucidError
 # A text of more characters than max_length times this is too long, because tokens are shorter on average.
 # So a line of a million characters costs nothing.
 CHARACTERS_PER_TOKEN = 20
-IN_DATA = 'set [data] bad_utf8 = "replace" or "skip"'  # a remedy
 STANDARD_INPUT = "standard input"  # in place of the name of a file
 
 
@@ -138,31 +137,21 @@ def corpus_pairs(
     language: int,
     bad_utf8: str,
     found: Counter[str],
-    or_else: str = IN_DATA,
+    or_else: str = 'set [data] bad_utf8 = "replace" or "skip"',
+    rows: Iterable[tuple[int, Sequence[bytes]]] | None = None,
 ) -> Iterator[Pair]:
-    """Yield the pairs of a corpus, a table or two files, and count in `found` what is read."""
-    rows = enumerate(read_rows(corpus), 1)
-    yield from decode_rows(rows, (corpus[0], corpus[-1]), language, bad_utf8, found, or_else)
-
-
-def decode_rows(
-    rows: Iterable[tuple[int, Sequence[bytes]]],
-    files: tuple[str, str],
-    language: int,
-    bad_utf8: str,
-    found: Counter[str],
-    or_else: str = IN_DATA,
-) -> Iterator[Pair]:
-    """Yield numbered lines of a corpus as pairs, and count in `found` what is read."""
-    for line, (left, right) in rows:
+    """Yield the pairs of a corpus, a table or two files, and count in `found` what is read. rows: numbered
+    lines that are read already."""
+    file, other = corpus[0], corpus[-1]
+    for line, (left, right) in enumerate(read_rows(corpus), 1) if rows is None else rows:
         found["read"] += 1
         found["crlf"] += left.endswith(b"\r") or right.endswith(b"\r")
-        source, source_is_utf8 = decode(left, f"{files[0]}:{line}", bad_utf8, or_else)
-        target, target_is_utf8 = decode(right, f"{files[1]}:{line}", bad_utf8, or_else)
+        source, source_is_utf8 = decode(left, f"{file}:{line}", bad_utf8, or_else)
+        target, target_is_utf8 = decode(right, f"{other}:{line}", bad_utf8, or_else)
         bad = not (source_is_utf8 and target_is_utf8)
         found["bad_utf8"] += bad
         if not (bad and bad_utf8 == "skip"):
-            yield Pair(source, target, language, line, files[0])
+            yield Pair(source, target, language, line, file)
 
 
 def read_rows(files: Sequence[str]) -> Iterator[Sequence[bytes]]:

@@ -3,10 +3,11 @@ prepared text."""
 
 import mmap
 import random
+import struct
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +18,11 @@ from pellucid.data.sifting import Array, Names
 from pellucid.text.vocabulary import Vocabulary
 
 Encoded: TypeAlias = tuple[Sequence[int], Sequence[int], int, int]  # source, target, line, corpus
-ARRAYS = ("ids", "ends", "lines", "corpora")  # of Examples
+ARRAYS = ("ids", "pairs")  # of Examples
+ROW = struct.Struct("<qiiIH")
+PAIR = np.dtype(
+    [("begin", "<i8"), ("source", "<i4"), ("target", "<i4"), ("line", "<u4"), ("corpus", "<u2")]
+)  # where its ids begin, the tokens of its sides, where it comes from: a ROW
 AT_ONCE = 100  # pairs to copy from mapped files; for each, the system maps up to a megabyte
 
 
@@ -37,106 +42,92 @@ class Figures(NamedTuple):
         sides = (self.unknown_sources, self.sources, "source"), (self.unknown_targets, self.targets, "target")
         return ", ".join(f"{count / tokens:.2%} of the {side}" for count, tokens, side in sides if count)
 
-    def plus(self, other: "Figures") -> "Figures":
-        """Return the figures of both together."""
-        both = Figures(*map(sum, zip(self, other, strict=True)))
-        return both._replace(longest=max(self.longest, other.longest))
-
 
 @dataclass(frozen=True)
 class Examples:
-    """Encoded pairs. `ids` has the source, then the target of each, both with an end token; `ends` has 0, and
-    where each of these sides ends. The corpora lie one after the other."""
+    """Encoded pairs. `ids` has the source, then the target of each, both with an end token. The corpora lie
+    one after the other."""
 
     names: Names  # of the corpora
     figures: Figures  # of the whole text, if these are a part of it
     sizes: Sequence[int]  # the numbers of pairs of its corpora
     ids: Array
-    ends: Array
-    lines: Array  # where each pair comes from
-    corpora: Array  # numbers in `names`
+    pairs: Array  # a PAIR each
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[Encoded]:
+        for begin, source, target, line, corpus in self.pairs.tolist():
+            middle, end = begin + source, begin + source + target
+            yield self.ids[begin:middle].tolist(), self.ids[middle:end].tolist(), line, corpus
 
     @property
     def lengths(self) -> Array:
         """Return the numbers of tokens of each pair: source, target."""
-        return np.diff(self.ends).reshape(-1, 2)
+        return np.stack([self.pairs["source"], self.pairs["target"]], 1)
 
     def origins(self) -> tuple[str, ...]:
         """Return where the pairs come from, file:line, for messages."""
-        both = zip(self.corpora, self.lines, strict=True)
-        return tuple(f"{self.names[corpus][0]}:{line}" for corpus, line in both)
-
-    def sides(self) -> Iterator[list[int]]:
-        """Yield the ids of the first source, of its target, of the next source, and so on."""
-        for begin, end in zip(self.ends, self.ends[1:], strict=False):
-            yield self.ids[begin:end].tolist()
+        return tuple(f"{self.names[corpus][0]}:{line}" for *_, line, corpus in self.pairs.tolist())
 
     def take(self, rows: Array) -> "Examples":
         """Return these pairs, in this order, in memory."""
-        sides = (2 * rows[:, None] + np.arange(2)).ravel()
-        begins, ends = self.ends[sides], self.ends[sides + 1]
-        ids = self.ids[places_of(begins, ends - begins)]
-        flat = ids, ends_of(ends - begins), self.lines[rows], self.corpora[rows]
-        return Examples(self.names, self.figures, self.sizes, *flat)
+        pairs = self.pairs[rows]
+        lengths = pairs["source"] + pairs["target"]
+        ids = self.ids[places_of(pairs["begin"], lengths)]
+        pairs["begin"] = np.cumsum(lengths) - lengths
+        return replace(self, ids=ids, pairs=pairs)
 
     def gather(self, rows: Array) -> "Examples":
         """Return these pairs, as `take` does, with little memory for mapped files."""
-        order, parts = np.argsort(rows, kind="stable"), []
-        for some in np.array_split(rows[order], 1 + len(rows) // AT_ONCE):
-            parts.append(self.take(some))
-            self._release()
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        ids, ends, lines, corpora = ([getattr(part, name) for part in parts] for name in ARRAYS)
-        together = ends_of(np.concatenate([*map(np.diff, ends)]))
-        flat = np.concatenate(ids), together, np.concatenate(lines), np.concatenate(corpora)
-        return Examples(self.names, self.figures, self.sizes, *flat).take(back)
-
-    def _release(self) -> None:
-        """Tell the system that the mapped pages are not needed for now."""
-        for each in (self.ids, self.ends, self.lines, self.corpora):
-            if isinstance(each.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-                each.base.madvise(mmap.MADV_DONTNEED)
+        order, some = np.argsort(rows, kind="stable"), list[Examples]()
+        for part in np.array_split(rows[order], 1 + len(rows) // AT_ONCE):
+            some.append(self.take(part))
+            for each in (self.ids, self.pairs):
+                if isinstance(each.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                    each.base.madvise(mmap.MADV_DONTNEED)  # the mapped pages are not needed for now
+        ids, pairs = (np.concatenate([getattr(each, name) for each in some]) for name in ARRAYS)
+        lengths = pairs["source"] + pairs["target"]
+        pairs["begin"] = np.cumsum(lengths) - lengths
+        return replace(self, ids=ids, pairs=pairs).take(np.argsort(order))
 
 
 def places_of(begins: Array, lengths: Array) -> Array:
     """Return the places of spans that begin at these places and have these lengths, one span after the
     other."""
-    return np.arange(lengths.sum()) + np.repeat(begins - ends_of(lengths)[:-1], lengths)
+    return np.arange(lengths.sum()) + np.repeat(begins - np.cumsum(lengths) + lengths, lengths)
 
 
-def ends_of(lengths: Array) -> Array:
-    """Return 0 and the ends of spans of these lengths that follow each other."""
-    return np.append(0, np.cumsum(lengths))
+def kind_of_ids(vocabulary: Vocabulary) -> str:
+    """Return how ids are stored: in 16 bits, or in 32."""
+    return "<u2" if max(vocabulary.source_size, vocabulary.target_size) <= 2**16 else "<u4"
 
 
-def pack(encoded: Iterable[Encoded], names: Names, unknown: int = 1, size: int = 2**32) -> Examples:
-    """Return encoded pairs as examples. unknown: the id of the unknown token. size: of the vocabulary."""
-    ids, ends, lines, corpora = array("H" if size <= 2**16 else "I"), array("q", [0]), array("I"), array("H")
+def pack(
+    encoded: Iterable[Encoded], names: Iterable[tuple[str, int]], unknown: int = 1, kind: str = "<u4"
+) -> Examples:
+    """Return encoded pairs as examples. unknown: the id of the unknown token. kind: how ids are stored."""
+    ids, rows = array(np.dtype(kind).char), bytearray()
     for source, target, line, corpus in encoded:
+        rows += ROW.pack(len(ids), len(source), len(target), line, corpus)
         ids.extend(source)
-        ends.append(len(ids))
         ids.extend(target)
-        ends.append(len(ids))
-        lines.append(line)
-        corpora.append(corpus)
-    flat = [np.frombuffer(each, each.typecode) for each in (ids, ends, lines, corpora)]
-    lengths = np.diff(flat[1]).reshape(-1, 2)
-    longer, tokens = lengths.max(1, initial=0), (lengths - 1).sum(0)
-    sides = np.searchsorted(flat[1], np.flatnonzero(flat[0] == unknown), side="right") - 1
-    counts = longer.max(initial=0), longer.sum(), *tokens, *np.bincount(sides % 2, minlength=2)
-    sizes = np.bincount(flat[3], minlength=len(names)).tolist()
-    return Examples(names, Figures(*map(int, counts)), sizes, *flat)
+    flat = np.frombuffer(ids, kind), np.frombuffer(rows, PAIR)
+    examples = Examples([*names], Figures(), [], *flat)
+    lengths = examples.lengths
+    longer, ends = lengths.max(1, initial=0), np.cumsum(lengths)
+    sides = np.searchsorted(ends, np.flatnonzero(flat[0] == unknown), side="right") % 2
+    counts = longer.max(initial=0), longer.sum(), *(lengths - 1).sum(0), *np.bincount(sides, minlength=2)
+    sizes = np.bincount(flat[1]["corpus"], minlength=len(examples.names)).tolist()
+    return replace(examples, figures=Figures(*map(int, counts)), sizes=sizes)
 
 
 def encode(
-    pairs: Iterable[Pair], names: Names, vocabulary: Vocabulary, data: DataConfig
+    pairs: Iterable[Pair], vocabulary: Vocabulary, data: DataConfig, names: Names = ()
 ) -> tuple[Examples, Counter[str]]:
     """Encode pairs as token ids. Leave out those that are empty, too long or too unequal in length, and count
-    them. names: of the pairs' corpora."""
+    them. names: of corpora that come before others, if they have pairs or not."""
     left_out, numbers = Counter[str](), {name: number for number, name in enumerate(names)}
     tags = len({target for _, target in vocabulary.languages}) > 1
 
@@ -148,6 +139,7 @@ def encode(
                 vocabulary.encode_target(pair.target, to),
             )
             shorter, longer = sorted((len(source), len(target)))
+            number = numbers.setdefault((pair.file, pair.language), len(numbers))
             if len(source) <= 1 + tags or len(target) <= 1:
                 left_out["empty"] += 1  # a text of U+200B, for example, is nothing to the vocabulary
             elif longer > data.max_length:
@@ -155,10 +147,9 @@ def encode(
             elif longer > data.max_ratio * shorter:
                 left_out["ratio"] += 1
             else:
-                yield source, target, pair.line, numbers[pair.file, pair.language]
+                yield source, target, pair.line, number
 
-    size = max(vocabulary.source_size, vocabulary.target_size)
-    return pack(kept(), names, vocabulary.unknown_id, size), left_out
+    return pack(kept(), numbers, vocabulary.unknown_id, kind_of_ids(vocabulary)), left_out
 
 
 def encode_pairs(
@@ -168,16 +159,13 @@ def encode_pairs(
     report: Report | None = None,
     names: Names = (),
 ) -> tuple[Examples, Report]:
-    """Encode pairs as token ids, and count in the report what is left out. Raise an error if no pair is left.
-
-    names: of the pairs' corpora; without them, all pairs are read once more.
-    """
-    names = names or list(dict.fromkeys((pair.file, pair.language) for pair in pairs))
-    examples, left_out = encode(pairs, names, vocabulary, data)
+    """Encode pairs as token ids, and count in the report what is left out. Raise an error if no pair is
+    left."""
+    examples, left_out = encode(pairs, vocabulary, data, names)
     read = len(examples) + left_out.total()
     report = without(report or Report(read=read, kept=read), left_out)
-    if names and not report.kept:
-        raise nothing_left(names[0][0], report)
+    if examples.names and not report.kept:
+        raise nothing_left(examples.names[0][0], report)
     return examples, report
 
 
@@ -196,12 +184,10 @@ def sample_again(
     """
 
     def sampled() -> Iterator[Encoded]:
-        sides = examples.sides()
-        for row, line, corpus in zip(rows, examples.lines, examples.corpora, strict=True):
-            both, chance = (next(sides), next(sides)), random.Random(f"{key} {row}")
-            source, target = vocabulary.sample(*both, power, chance)
+        for row, (source, target, line, corpus) in zip(rows.tolist(), examples, strict=True):
+            both = vocabulary.sample(source, target, power, random.Random(f"{key} {row}"))
             # Rare words cut into letters may pass the limit that the usual segmentation kept.
-            source, target = (source, target) if max(len(source), len(target)) <= longest else both
-            yield source, target, line, corpus
+            new = both if max(map(len, both)) <= longest else (source, target)
+            yield *new, line, corpus
 
     return pack(sampled(), examples.names)

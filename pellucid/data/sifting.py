@@ -16,7 +16,7 @@ from pellucid.data.corpus import (
     CHARACTERS_PER_TOKEN,
     Pair,
     Report,
-    decode_rows,
+    corpus_pairs,
     nothing_left,
     read_rows,
     relative,
@@ -30,20 +30,15 @@ Names: TypeAlias = Sequence[tuple[str, int]]  # the file of each corpus, and whi
 Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # such as `map`
 
 
+# What the first reading finds of a line: hashes of the pair (0: it is left out) and of the source.
+LOOK = np.dtype([("pair", np.uint64), ("source", np.uint64), ("identical", np.bool)])
+
+
 class Chunk(NamedTuple):
     """Some lines of a corpus, with their numbers."""
 
     corpus: int
     rows: Sequence[tuple[int, Sequence[Any]]]
-
-
-class Looked(NamedTuple):
-    """What the first reading finds in a chunk, for each line."""
-
-    found: Counter[str]
-    pairs: Array  # a hash of the pair; 0 if it is left out
-    sources: Array  # a hash of the source, without white space and case
-    identical: Array  # whether the target is the source
 
 
 @dataclass(frozen=True)
@@ -99,28 +94,25 @@ class ParallelText:
         files, (file, language) = self.corpora[chunk.corpus], self.names[chunk.corpus]
         found = Counter() if found is None else found
         if self.texts is None:
-            both = file, files[-1]
-            yield from decode_rows(chunk.rows, both, language, self.data.bad_utf8, found)
+            yield from corpus_pairs(files, language, self.data.bad_utf8, found, rows=chunk.rows)
             return
         for line, row in chunk.rows:
             found["read"] += 1
             yield Pair(row[0], row[1], language, line, file)
 
-    def look(self, chunk: Chunk) -> Looked:
-        """Read the lines of a chunk for the first time."""
-        found, size = Counter[str](), len(chunk.rows)
-        looked = Looked(found, *(np.zeros(size, kind) for kind in (np.uint64, np.uint64, np.bool)))
+    def look(self, chunk: Chunk) -> tuple[Counter[str], Array]:
+        """Read the lines of a chunk for the first time; return what is found, and a LOOK of each."""
+        found, looks = Counter[str](), np.zeros(len(chunk.rows), LOOK)
         for pair in self.pairs(chunk, found):
-            row, longer = pair.line - chunk.rows[0][0], max(len(pair.source), len(pair.target))
             if not pair.source.strip() or not pair.target.strip():
                 found["empty"] += 1
-            elif longer > CHARACTERS_PER_TOKEN * self.data.max_length:
+            elif max(len(pair.source), len(pair.target)) > CHARACTERS_PER_TOKEN * self.data.max_length:
                 found["too_long"] += 1
             else:
                 key = f"{pair.language} {len(pair.source)} {pair.source}{pair.target}"
-                looked.pairs[row], looked.sources[row] = hash_of(key), source_hash(pair.source)
-                looked.identical[row] = pair.source == pair.target
-        return looked
+                look = hash_of(key), source_hash(pair.source), pair.source == pair.target
+                looks[pair.line - chunk.rows[0][0]] = look
+        return found, looks
 
 
 def hash_of(text: str) -> int:
@@ -143,10 +135,12 @@ def sift(text: ParallelText, run: Run = map) -> tuple[ParallelText, Report]:
     looked = list(run(text.look, text.all_chunks()))
     if not looked:
         return replace(text, fates=[]), Report()
-    ends = np.cumsum([len(each.pairs) for each in looked])[:-1]
-    pairs, sources, identical = (np.concatenate([each[part] for each in looked]) for part in (1, 2, 3))
-    repeated, fates = _repeated(pairs), (pairs != 0).astype(np.uint8)
-    found = sum((each.found for each in looked), Counter[str]())
+    ends = np.cumsum([len(looks) for _, looks in looked])[:-1]
+    looks = np.concatenate([looks for _, looks in looked])
+    pairs, sources, identical = (looks[name] for name in ("pair", "source", "identical"))
+    repeated, fates = pairs != 0, (pairs != 0).astype(np.uint8)
+    repeated[np.unique(pairs, return_index=True)[1]] = False  # the first of each is new
+    found = sum((each for each, _ in looked), Counter[str]())
     if text.data.remove_duplicates:
         fates[repeated] = LEFT_OUT
     found += Counter(duplicates=int(repeated.sum()), identical=int(identical[fates == LEARNED].sum()))
@@ -157,14 +151,6 @@ def sift(text: ParallelText, run: Run = map) -> tuple[ParallelText, Report]:
     _, kept, held_out = np.bincount(fates, minlength=3).tolist()
     sifted = replace(text, fates=np.split(fates, ends), sources=sources[fates == LEARNED])
     return sifted, Report(kept=kept, held_out=held_out, **found)
-
-
-def _repeated(pairs: Array) -> Array:
-    """Return whether each hash, if it is not 0, comes earlier, too."""
-    order, repeated = np.argsort(pairs, kind="stable"), np.zeros(len(pairs), np.bool)
-    again = (pairs[order[1:]] == pairs[order[:-1]]) & (pairs[order[1:]] != 0)
-    repeated[order[1:][again]] = True
-    return repeated
 
 
 def hold_out(sources: Sequence[int] | Array, count: int) -> Array:

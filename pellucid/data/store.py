@@ -5,12 +5,11 @@ and so on have the examples of a chunk of text each.
 """
 
 import hashlib
-import json
+import mmap
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import reduce
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,14 @@ from pellucid.config.schema import Config
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_toml, without_folders
 from pellucid.data.corpus import Pair, Report, nothing_left
-from pellucid.data.examples import ARRAYS, Examples, Figures, encode, ends_of, without
-from pellucid.data.sifting import HELD_OUT, Chunk, ParallelText
+from pellucid.data.examples import ARRAYS, PAIR, Examples, Figures, encode, kind_of_ids, without
+from pellucid.data.sifting import HELD_OUT, Array, Chunk, ParallelText
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, sealing
 from pellucid.folder.whole_file import writing
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
-CONFIG, EXAMPLES, HELD = "config.toml", "examples", "held_out.jsonl"
+CONFIG, EXAMPLES = "config.toml", "examples"
 USED_LATER = ("validation", "prepared", "weights", "temperature", "licence")  # settings of [data]
 
 
@@ -72,41 +71,41 @@ def write_shard(text: ParallelText, vocabulary: Vocabulary, named: tuple[Path, C
     """Encode a chunk and write it as a shard, unless it is written; return the folder."""
     folder, chunk = named
     if not is_sealed(folder):
-        examples, left_out = encode(text.pairs(chunk), text.names, vocabulary, text.data)
+        examples, left_out = encode(text.pairs(chunk), vocabulary, text.data, text.names)
         about = {"figures": examples.figures, "sizes": examples.sizes, "left_out": left_out}
         with sealing(folder, "shard", about) as new:
             for name in ARRAYS:
-                np.save(new / f"{name}.npy", getattr(examples, name))
+                (new / name).write_bytes(getattr(examples, name))
     return folder
 
 
 def join(folder: Path, shards: Sequence[Path], text: ParallelText, report: Report) -> Report:
     """Finish a prepared text: join its shards, and return the report. Raise an error if no pair is left."""
     tables = [read_manifest(shard, "shard") for shard in shards]
-    sizes = np.sum([table["sizes"] for table in tables], 0).tolist()
-    figures = reduce(Figures.plus, (Figures(*table["figures"]) for table in tables))
+    sizes, figures = (np.array([table[name] for table in tables]) for name in ("sizes", "figures"))
     report = without(report, sum((Counter(table["left_out"]) for table in tables), Counter()))
     if not report.kept:
         raise nothing_left(text.names[0][0], report)
-    about = {"names": text.names, "sizes": sizes, "figures": figures, "report": asdict(report)}
-    with sealing(folder / EXAMPLES, "prepared text", about) as new:
-        for name in ARRAYS:
-            _join(new / f"{name}.npy", [shard / f"{name}.npy" for shard in shards])
-        lines = (json.dumps(asdict(pair), ensure_ascii=False) for pair in text.with_fate(HELD_OUT))
-        (new / HELD).write_text("".join(f"{line}\n" for line in lines), "utf-8", newline="\n")
+    about = dict(
+        names=text.names,
+        sizes=sizes.sum(0).tolist(),
+        figures=[*figures.max(0)[:1].tolist(), *figures.sum(0)[1:].tolist()],
+        report=asdict(report),
+        held_out=[astuple(pair) for pair in text.with_fate(HELD_OUT)],
+    )
+    with (
+        sealing(folder / EXAMPLES, "prepared text", about) as new,
+        open(new / "ids", "wb") as ids,
+        open(new / "pairs", "wb") as pairs,
+    ):
+        begin = 0
+        for shard in shards:
+            ids.write((shard / "ids").read_bytes())
+            rows = np.fromfile(shard / "pairs", PAIR)
+            rows["begin"] += begin
+            begin += int((rows["source"] + rows["target"]).sum())
+            pairs.write(rows.data)
     return report
-
-
-def _join(path: Path, parts: Sequence[Path]) -> None:
-    """Write arrays as one; of arrays that begin with 0, the ends."""
-    ends = path.stem == "ends"
-    sizes = [len(np.load(part, mmap_mode="r")) - ends for part in parts]
-    dtype, places = np.load(parts[0]).dtype, ends_of(np.array(sizes)) + ends
-    whole = np.lib.format.open_memmap(path, "w+", dtype, (int(places[-1]),))
-    for part, begin, end in zip(parts, places, places[1:], strict=False):
-        array = np.load(part)
-        whole[begin:end] = array[1:] + whole[begin - 1] if ends else array
-    whole.flush()
 
 
 def open_prepared(folder: Path, config: Config) -> Prepared:
@@ -115,14 +114,17 @@ def open_prepared(folder: Path, config: Config) -> Prepared:
         unfinished = "no prepared text, or one that is not finished"
         raise UsageError(f"[data] prepared = {folder}: {unfinished}. Run: pellucid prepare CONFIG {folder}")
     vocabulary, about = read_vocabulary(folder, config), read_manifest(folder / EXAMPLES, "prepared text")
-    names = [(file, language) for file, language in about["names"]]
+    figures, count = Figures(*about["figures"]), sum(about["sizes"])
+    kinds, arrays = (np.dtype(kind_of_ids(vocabulary)), PAIR), list[Array]()
+    sizes = figures.sources + figures.targets + 2 * count, count
     try:
-        arrays = [np.load(folder / EXAMPLES / f"{name}.npy", mmap_mode="r") for name in ARRAYS]
-        lines = (folder / EXAMPLES / HELD).read_text("utf-8").split("\n")
-    except (OSError, ValueError) as error:
+        for name, kind, size in zip(ARRAYS, kinds, sizes, strict=True):
+            with open(folder / EXAMPLES / name, "rb") as file:
+                arrays.append(np.ndarray(size, kind, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+    except (OSError, ValueError, TypeError) as error:  # TypeError: a file is too short
         raise PellucidError(f"{folder}: cannot be read: {error}. Prepare the text again.") from None
-    figures, held_out = Figures(*about["figures"]), [Pair(**json.loads(line)) for line in lines[:-1]]
-    examples = Examples(names, figures, about["sizes"], *arrays)
+    examples = Examples([(*name,) for name in about["names"]], figures, about["sizes"], *arrays)
+    held_out = [Pair(*each) for each in about["held_out"]]
     return Prepared(examples, vocabulary, Report(**about["report"]), held_out)
 
 

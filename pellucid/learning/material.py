@@ -45,7 +45,7 @@ def validation_of(
     """Return the batches and the pairs of each validation corpus; none if there is no validation text."""
     if not text.validation:
         return {}
-    examples, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
+    _, found = encode_pairs(text.validation, vocabulary, config.data, text.validation_report)
     report(f"validation data: {found}")
     if note := note_on_short(references_of(text.validation, config), tokenizer_for(config)):
         decides = config.training.validation_metric == "bleu"
@@ -53,6 +53,6 @@ def validation_of(
     warn_if_identical("validation", found)
     corpora: dict[str, tuple[list[Batch], list[Pair]]] = {}
     for name, pairs in corpora_of(text.validation, config.data.languages).items():
-        kept, _ = encode(pairs, examples.names, vocabulary, config.data)
+        kept, _ = encode(pairs, vocabulary, config.data)
         corpora[name] = [*batches(kept, vocabulary, config.training.batch_tokens, 0, 0)], pairs
     return corpora

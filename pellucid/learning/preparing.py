@@ -12,10 +12,11 @@ from pellucid.data.corpus import Report
 from pellucid.data.processes import several
 from pellucid.data.sifting import LEARNED, ParallelText, sift, text_of
 from pellucid.data.store import EXAMPLES, join, read_vocabulary, save_vocabulary, write_shard
+from pellucid.errors import UsageError
 from pellucid.folder.manifest import is_sealed, remove, verify
 from pellucid.folder.whole_file import making
 from pellucid.interop.importing import load_folder
-from pellucid.learning.claim import locked
+from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary, start_from
 from pellucid.learning.text import Request, check_text, data_of, fingerprints
 from pellucid.text.vocabulary import Vocabulary
@@ -27,17 +28,19 @@ def prepare(config: Config, out: Path, processes: int, report: Callable[[str], N
     config = replace(config, data=replace(config.data, prepared=None, validation=()))
     asked, began = Request(config, out), time.perf_counter()
     check_text(asked)
-    hashes = fingerprints(asked)
+    hashes, begun = fingerprints(asked), is_sealed(out / "vocabulary")
+    found = {path.name for path in out.iterdir()} if out.is_dir() else set()
+    if not begun and found and (LOCK not in found or found - {LOCK, "vocabulary"}):
+        raise UsageError(f"{out} holds other files, and these must stay as they are. Name a new folder.")
     with making(out), locked(out):
-        begun = is_sealed(out / "vocabulary")
         vocabulary = read_vocabulary(out, config, hashes) if begun else None
         if is_sealed(out / EXAMPLES):
             verify(out / EXAMPLES, "prepared text")
             report(f"{out} is prepared already, and all its hashes are right")
         else:
-            found = _prepare(config, out, processes, report, vocabulary, hashes)
+            done = _prepare(config, out, processes, report, vocabulary, hashes)
             seconds = time.perf_counter() - began
-            report(f"{found}; {seconds:,.0f} seconds, {found.read / seconds:,.0f} pairs a second")
+            report(f"{done}; {seconds:,.0f} seconds, {done.read / seconds:,.0f} pairs a second")
         remove(out / "shards")
 
 

@@ -234,7 +234,7 @@ def test_encoding_drops_the_too_long_and_the_unequal() -> None:
     data = DataConfig(max_length=10, max_ratio=3)
     examples, report = encode_pairs(pairs, Letters(), data, Report(read=9, kept=7, empty=2))  # type: ignore[arg-type]
     assert examples.origins() == ("a.en:1", "a.en:5")
-    assert list(examples.sides())[2] == [97, 98, 3]
+    assert list(examples)[1][0] == [97, 98, 3]
     assert counts(report) == {"read": 9, "kept": 2, "empty": 3, "too_long": 2, "ratio": 2}
     assert str(report) == "9 pairs read, 2 kept; 3 empty, 2 too long, 2 of unequal length"
     with pytest.raises(PellucidError, match=r"a\.en: no pair is left \(1 pair read, 0 kept; 1 too long\)"):

@@ -90,7 +90,7 @@ def test_kills_at_random_moments_change_no_byte(tmp_path: Path) -> None:
                 process.kill()
         seconds.append(time.monotonic() - began)
     whole = contents(tmp_path / "whole")
-    assert contents(tmp_path / "parts") == whole and len(whole) == 9
+    assert contents(tmp_path / "parts") == whole and len(whole) == 6
 
 
 @pytest.mark.usefixtures("in_small_chunks")
@@ -99,6 +99,11 @@ def test_a_prepared_text_is_checked(tmp_path: Path) -> None:
     nowhere = changed(config, prepared=tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"prepared = .*nowhere: no prepared text, or one that is not fin"):
         pellucid.train(nowhere, tmp_path / "run", show=False)
+    for name in ("examples", "shards", "vocabulary", "notes"):
+        (tmp_path / name / name).mkdir(parents=True)
+        with pytest.raises(UsageError, match=f"{name} holds other files, and these must stay"):
+            prepare(config, tmp_path / name, 1, said.append)
+        assert [*(tmp_path / name).rglob("*")] == [tmp_path / name / name]
     prepare(config, out, 1, said.append)
     prepare(config, out, 1, said.append)
     assert said[-1] == f"{out} is prepared already, and all its hashes are right"
@@ -115,10 +120,10 @@ def test_a_prepared_text_is_checked(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a\.source has the SHA-256 \w{12} \(there \w{12}\)\. Restore"):
         prepare(config, out, 1, said.append)
     text(tmp_path / "data")
-    with open(out / "examples" / "ids.npy", "r+b") as file:
+    with open(out / "examples" / "ids", "r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"x")
-    with pytest.raises(PellucidError, match=r"examples/ids\.npy: its SHA-256 is "):
+    with pytest.raises(PellucidError, match=r"examples/ids: its SHA-256 is "):
         prepare(config, out, 1, said.append)
 
 
