@@ -1,13 +1,10 @@
 """pellucid serve: answer requests over HTTP."""
 
 import argparse
-import logging
 from dataclasses import fields
 
 from pellucid.cli.arguments import check_models
 from pellucid.errors import PellucidError, UsageError, did_you_mean
-
-LOG = logging.getLogger("pellucid")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -37,8 +34,8 @@ def run(arguments: argparse.Namespace) -> None:
     with listen(arguments.host, arguments.port) as listening:
         service = Service(named, limits, keys, arguments.device, arguments.precision, arguments.memory)
         host, port = listening.getsockname()[:2]
-        LOG.info("http://%s:%s", f"[{host}]" if ":" in host else host, port)
+        about = [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"]
         for model in service.models:
-            LOG.info("%s: %s", model.name, ", ".join("-".join(pair) for pair in model.pairs))
-        LOG.info("limits: %s", ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
-        answer(service, listening)
+            about.append(f"{model.name}: {', '.join('-'.join(pair) for pair in model.pairs)}")
+        about.append("limits: " + ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
+        answer(service, listening, about)

@@ -52,8 +52,8 @@ class Batcher:
     typical: requests that tell how much room there should be.
     memory: MB that sessions may take.
 
-    Attributes: steps, decoded (sentences, summed over the steps) and tokens (rows computed, and source tokens
-    of sentences that ended) count from the beginning.
+    Attributes: steps, decoded (sentences, summed over the steps), tokens (rows computed, and source tokens of
+    sentences that ended) and seconds (of decoding) count from the beginning.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Batcher:
         self.room, self._sessions = room_for(decoder, typical, special, memory)
         self._together, self._apart = Line(self._sessions, lambda: decoder.apart), Line()
         self._counting, self.steps, self.decoded, self.tokens = threading.Lock(), 0, 0, 0
-        self._recent = 0.0, 0.0  # tokens and seconds
+        self.seconds, self._recent = 0.0, (0.0, 0.0)  # recent: tokens and seconds
         self._read = self._said = 100.0  # tokens of sources, and of their finished translations
         together, numbers = self._decode_together, range(self._sessions)
         self._threads = [threading.Thread(target=together, args=(each,), daemon=True) for each in numbers]
@@ -191,11 +191,8 @@ class Batcher:
 
     def _count(self, sentences: int, tokens: int, seconds: float, is_full: bool) -> None:
         with self._counting:
-            self.steps, self.decoded, self.tokens = (
-                self.steps + 1,
-                self.decoded + sentences,
-                self.tokens + tokens,
-            )
+            self.steps, self.decoded = self.steps + 1, self.decoded + sentences
+            self.tokens, self.seconds = self.tokens + tokens, self.seconds + seconds
             if is_full:
                 kept = math.exp(-seconds / RECENT)
                 self._recent = self._recent[0] * kept + tokens, self._recent[1] * kept + seconds

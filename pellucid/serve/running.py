@@ -3,17 +3,17 @@ the models again."""
 
 import asyncio
 import contextlib
-import ctypes
 import gc
 import json
 import logging
 import os
 import signal
 import socket
-import struct
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -28,9 +28,6 @@ SWITCH = 5e-4  # seconds until a thread lets another run Python: each step of a 
 IDLE = 60  # seconds, for which a connection is kept without a request
 LAST = 1.0  # seconds, in which a last request may arrive on each connection after the signal to stop
 HEAD = 10.0  # seconds, in which the head of a request must arrive
-# For Linux's packet filter: a packet whose flags of TCP (byte 13) have SYN (2) without ACK (0x10) is dropped.
-DROP_SYN = ((0x30, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 1, 2), (6, 0, 0, 0), (6, 0, 0, 1 << 18))
-SO_ATTACH_FILTER = 26
 
 
 class Protocol(H11Protocol):
@@ -51,11 +48,21 @@ class Protocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Uvicorn that loses no request when it stops."""
+    """Uvicorn that loses no request when it stops.
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    about: lines for standard error, of what is served and where. They are told when requests are answered and
+        signals obeyed, so that nobody who reads them is too early.
+    """
+
+    def __init__(self, config: uvicorn.Config, service: Service, about: Sequence[str]) -> None:
         super().__init__(config)
-        self._service = service
+        self._service, self._about = service, about
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer requests, and tell the address."""
+        await super().startup(sockets)
+        for line in self._about:
+            print(f"pellucid: {line}", file=sys.stderr, flush=True)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Begin to stop; at a second signal, wait for nothing more."""
@@ -64,13 +71,22 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no new connection, answer what comes on those that were made, and close each after that."""
+        made = list[socket.socket]()  # but not accepted yet
         for listening in sockets or ():
-            refuse(listening)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    made.append(listening.accept()[0])
+        for server in self.servers:
+            server.close()
         headers = [*self.server_state.default_headers, (b"connection", b"close")]
         self.server_state.default_headers = headers
         for connection in self.server_state.connections:
             if isinstance(connection, Protocol) and connection.cycle is not None:
                 connection.cycle.default_headers = headers
+        state = dict(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+        for each in made:
+            each.setblocking(False)
+            await asyncio.get_running_loop().connect_accepted_socket(partial(Protocol, **state), each)
         await asyncio.sleep(LAST)
         await super().shutdown(sockets)
 
@@ -100,18 +116,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise PellucidError(f"{host}:{port}: {reason}. Choose another --host or --port.") from error
 
 
-def refuse(listening: socket.socket) -> None:
-    """Let the system ignore who wants to connect from now on. If the socket were closed instead, those would
-    be lost who are connected already, but were not accepted yet. Only Linux can do this."""
-    kept = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in DROP_SYN))
-    program = struct.pack("HP", len(DROP_SYN), ctypes.addressof(kept))
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # some sandboxes do not have it
-            listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
-
-
-def run(service: Service, listening: socket.socket) -> None:
-    """Answer requests until a signal, then finish those that were accepted."""
+def run(service: Service, listening: socket.socket, about: Sequence[str]) -> None:
+    """Answer requests until a signal, then finish those that were accepted. about: see `Server`."""
     config = uvicorn.Config(
         make_app(service),
         http=Protocol,
@@ -131,7 +137,7 @@ def run(service: Service, listening: socket.socket) -> None:
     warnings.simplefilter("ignore")  # some quote what a model does not know
     sys.setswitchinterval(SWITCH)
     collect()
-    asyncio.run(_run(service, Server(config, service), listening))
+    asyncio.run(_run(service, Server(config, service, about), listening))
     service.close()
 
 

@@ -4,6 +4,8 @@ import json
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -261,6 +263,21 @@ def test_sigterm_under_load_finishes_what_was_accepted(tmp_path_factory: pytest.
         for each in clients:
             each.join()
     assert set(answers) == {200} and not lost
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_as_soon_as_the_address_is_told_loses_nothing(number: int) -> None:
+    """A client that comes as soon as it reads the address is answered, though a signal comes with it."""
+    command = [sys.executable, "-m", "pellucid", "serve", *INT8, "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = next(line for line in process.stderr if "http://" in line).strip()
+        with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as client:
+            process.send_signal(number)
+            client.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            assert client.recv(12) == b"HTTP/1.1 200"
+        process.terminate()
+        assert process.wait(30) == 0
 
 
 def test_sighup_loads_the_models_again(server: Server) -> None:
