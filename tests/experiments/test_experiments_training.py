@@ -67,8 +67,13 @@ def test_the_demo_s_corpus_is_the_demo_s() -> None:
     corpus = demo_corpus({"training.batch_tokens": 128, "model.width": 16, "model.hidden": 16})
     assert corpus.config.model.vocabulary == pellucid.load("demo", "cpu").model.config.vocabulary
     assert len(corpus.held_out) == 1000 and len(corpus.config.data.languages) == 4
-    held_out = {(pair.language, pair.source.casefold()) for pair in corpus.held_out}
-    assert not any((each.pair.language, each.pair.source.casefold()) in held_out for each in corpus.examples)
+    names, languages = corpus.examples.names, corpus.config.data.languages
+    held_out = {
+        (pair.language, *corpus.vocabulary.encode_source(pair.source, target_language(pair, languages)))
+        for pair in corpus.held_out
+    }
+    assert len(held_out) > 500
+    assert not any((names[number][1], *source) in held_out for source, _, _, number in corpus.examples)
     assert target_language(corpus.held_out[0], corpus.config.data.languages) == "hi"
 
 
