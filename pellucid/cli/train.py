@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.folder.checkpoint import newest_step
     from pellucid.folder.whole_file import write_new
     from pellucid.learning.log import showing
+    from pellucid.learning.ranks import rank_here
     from pellucid.learning.run import rehearse, training
     from pellucid.learning.stop import Interrupted, stop_on_signal
     from pellucid.learning.text import Request
@@ -39,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
         rehearse(Request(config, *asked))
         return
     try:
-        with stop_on_signal(), showing(config) as show:
+        is_first = rank_here().is_first
+        with stop_on_signal(), showing(config) if is_first else nullcontext(lambda step: None) as show:
             for step in training(config, *asked):
                 if chosen:
                     write_new(out, {CHOSEN: chosen.encode()})
@@ -49,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         if newest_step(out) is None:
             raise
         raise Interrupted("interrupted at once.", *interrupt.args) from None
-    for line in _next(config, out):
+    for line in _next(config, out) if is_first else ():
         tell(line)
 
 
@@ -78,7 +81,10 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
     if not files:
         return read(arguments.config, settings, _config_of), ""
     from pellucid.learning.choosing import choose_settings
+    from pellucid.learning.ranks import rank_here
 
+    if rank_here().count > 1:
+        raise UsageError("settings are chosen by one process: for several, give a CONFIG.")
     config, chosen = choose_settings(files, settings, arguments.device, out, tell, started)
     command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
     return config, f"# Chosen by pellucid train; to go on: {command}\n\n{chosen}"

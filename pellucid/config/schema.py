@@ -146,6 +146,7 @@ class TrainingConfig(Section):
     minutes: float | None = number(None, ABOVE_0, 1e7)  # after which to stop, even before `steps`
     batch_tokens: int = number(4096, 2, 100_000_000)  # of the longer side of a batch, padding included
     accumulate: int = number(1, 1, 100_000)  # batches a step
+    sharded: bool = False  # several processes: each keeps a share of the weights and of AdamW's moments
     seed: int = number(1, 0, 2**32 - 1)
     # "small": embeddings and last matrices of sublayers are a quarter as large as "usual"
     first_weights: str = choice("small", "usual")

@@ -13,6 +13,8 @@ from pellucid.data.batch import Batch
 from pellucid.errors import Setting, UsageError, is_out_of_memory
 from pellucid.folder.load import device_of
 from pellucid.learning.memory import split_further
+from pellucid.learning.ranks import Ranks
+from pellucid.learning.shares import Losses, Shares, shard, shared_like, whole
 from pellucid.learning.step import Update
 from pellucid.learning.workers import Workers
 from pellucid.model import Transformer
@@ -27,19 +29,27 @@ class Learner:
     (Micikevicius et al. 2018).
     """
 
-    def __init__(self, model: Transformer, training: TrainingConfig) -> None:
-        self.model = model
+    def __init__(self, model: Transformer, training: TrainingConfig, ranks: Ranks | None = None) -> None:
+        self.model, self._ranks = model, ranks or Ranks()
         self.training = training
-        self.optimizer = optimizer_for(model, training)
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
-        self.workers = Workers(self.working, training, threads=1)
+        self._losses = Losses(self.working, training.label_smoothing)
+        if training.sharded and self._ranks.count > 1:
+            shard(self._losses, self.working, self._ranks)
+            if self.working is not model:
+                shard(model, model, self._ranks)
+        self.optimizer = optimizer_for(model, training)
+        self.workers: Workers | Shares = Workers(self.working, training, threads=1)
 
     def start_workers(self) -> None:
-        """Start up to three worker processes if torch has several threads on a CPU (not on Windows). Each
-        process computes a share of every batch."""
-        self.workers = Workers(self.working, self.training, torch.get_num_threads())
+        """Share every batch with the other processes of the training. If there are none, start up to three
+        worker processes if torch has several threads on a CPU (not on Windows)."""
+        if self._ranks.count > 1:
+            self.workers = Shares(self._losses, self.training, self._ranks)
+        else:
+            self.workers = Workers(self.working, self.training, torch.get_num_threads())
 
     def close(self) -> None:
         """Stop the worker processes."""
@@ -58,7 +68,8 @@ class Learner:
         random, parts, losses = self.random(), list(batches), list[tuple[float, float]]()
         while len(losses) < len(parts):
             try:
-                losses.append(self.workers.add(parts[len(losses)], tokens))
+                is_last = len(losses) + 1 == len(parts)
+                losses.append(self.workers.add(parts[len(losses)], tokens, is_last))
                 continue
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
@@ -108,16 +119,25 @@ class Learner:
                 if parameter.grad is not None:
                     parameter.grad += gradient
         limit = self.training.clip_norm or math.inf
-        return float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True))
+        return float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)))
+
+    def whole_model(self) -> Transformer:
+        """Return the model; if it is sharded, a copy with all weights. All processes call this together."""
+        if self._ranks.count == 1 or not self.training.sharded:
+            return self.model
+        weights = {name: whole(each) for name, each in self.model.state_dict().items()}
+        model = Transformer(self.model.config).to(self.device)
+        model.load_state_dict(weights)
+        return model
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors needed to resume training, by name: weights, AdamW's moments, and the states of
         the random number generators."""
-        state = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        state = {f"model.{name}": whole(tensor) for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
                 if kind in self.optimizer.state[parameter]:
-                    state[f"optimizer.{kind}.{name}"] = self.optimizer.state[parameter][kind]
+                    state[f"optimizer.{kind}.{name}"] = whole(self.optimizer.state[parameter][kind])
         return state | self.random()
 
     def restore(self, state: dict[str, Tensor]) -> None:
@@ -129,11 +149,17 @@ class Learner:
                 "Restore the old values of [model], or start a new run with another {}.",
                 Setting("out"),
             )
-        self.model.load_state_dict({name: state[f"model.{name}"] for name in self.model.state_dict()})
+        weights = self.model.state_dict()
+        self.model.load_state_dict(
+            {name: shared_like(state[f"model.{name}"], each) for name, each in weights.items()}
+        )
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
                 if (key := f"optimizer.{kind}.{name}") in state:
-                    self.optimizer.state[parameter][kind] = state[key].to(self.device).clone()
+                    moment = state[key].clone()
+                    self.optimizer.state[parameter][kind] = (
+                        shared_like(moment, parameter) if moment.dim() else moment.to(self.device)
+                    )
         self.set_random(state)
         self.refresh()
 

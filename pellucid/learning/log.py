@@ -139,10 +139,13 @@ class Pace:
 
 
 class Log:
-    """The log of a run: it shows messages and writes them to a file, or keeps them until the file is open."""
+    """The log of a run: it shows messages and writes them to a file, or keeps them until the file is open.
 
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
+    writes: whether it does, which only the first of several processes wants.
+    """
+
+    def __init__(self, report: Callable[[str], None], writes: bool = True) -> None:
+        self._report, self._writes = report, writes
         self._waiting: list[str] = []
         self._log: FileIO | None = None
         self._metrics: FileIO | None = None
@@ -150,6 +153,8 @@ class Log:
     def open(self, folder: Path, last_step: int) -> None:
         """Open log.txt and metrics.jsonl in this folder for appending. Delete the metrics of steps after
         `last_step`, because the resumed run writes them again."""
+        if not self._writes:
+            return
         log, metrics = folder / LOG, folder / METRICS
         with writing(metrics):
             if metrics.exists():
@@ -160,11 +165,14 @@ class Log:
 
     def say(self, text: str) -> None:
         """Show a text and write it to the log."""
-        self.note(text)
-        self._report(text)
+        if self._writes:
+            self.note(text)
+            self._report(text)
 
     def note(self, text: str) -> None:
         """Write a text to the log only, for example a line that the display already shows."""
+        if not self._writes:
+            return
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._waiting += [f"{now}  {line}\n" for line in text.split("\n")]
         if self._log is not None:
@@ -173,7 +181,8 @@ class Log:
 
     def measure(self, values: Mapping[str, Any]) -> None:
         """Write these values to metrics.jsonl as a line of JSON."""
-        assert self._metrics is not None
+        if self._metrics is None:
+            return
         line = json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False)
         _write(self._metrics, line.encode() + b"\n")
 

@@ -20,6 +20,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.learning.claim import claim, refuse_taken
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
+from pellucid.learning.ranks import Ranks, joined, rank_here, was_restarted
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update
@@ -50,6 +51,7 @@ def train(
     Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training got.
     """
     config = as_config(config)
+    show = show and rank_here().is_first
     report = report or (say if show else lambda line: None)
     with stop_on_signal(), showing(config) if show else nullcontext(lambda step: None) as show_step:
         for step in training(
@@ -94,7 +96,7 @@ def rehearse(asked: Request) -> None:
     """Report what a training would do: its text, its size, its steps. Write nothing."""
     check_text(asked)
     refuse_taken(asked.out)
-    run, settings = set_up(asked, asked.report, StopRequest()), asked.config.training
+    run, settings = set_up(asked, asked.report, StopRequest(), Ranks()), asked.config.training
     windows = max(1.0, sum(run.order.quotas) / window_size(run.examples, settings.batch_tokens))
     batches = sum(1 for _ in itertools.takewhile(lambda each: each[0][0] == 0, run.batches(0)))
     steps, about = math.ceil(windows * batches / settings.accumulate), "about " * (windows > 1)
@@ -107,29 +109,22 @@ def _steps(asked: Request) -> Generator[Step]:
     raise Interrupted."""
     settings, callers = asked.config.training, signal.getsignal(signal.SIGINT)
     with _running(asked) as (run, batches, log):
-        note, position, saved = plain_lines(asked.config, log.note), run.position, time.perf_counter()
-        began, oldest = saved - position.seconds, settings.checkpoint_minutes
+        note, ranks, saved = plain_lines(asked.config, log.note), run.ranks, time.perf_counter()
+        began, oldest = saved - run.position.seconds, settings.checkpoint_minutes
         if oldest is None:  # a kill costs at most a tenth of the time
             oldest = min(10.0, (settings.minutes or math.inf) / 10)
         while not _is_done(run):
-            epochs, places, taken = zip(*itertools.islice(batches, settings.accumulate), strict=True)
-            try:
-                update = run.learner.learn(taken, position.step + 1, run.done)
-            except DoesNotFit:
-                save(run)
-                raise
-            position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
-            position.skipped = position.skipped + 1 if update.skipped else 0
-            position.seconds = time.perf_counter() - began
-            _judge_update(run, taken, update)
-            step = _validate_if_due(run, Step(position.step, position.epoch, update, position.seconds))
-            position.seconds = time.perf_counter() - began
+            step = _validate_if_due(run, _learn(run, batches, began), began)
+            position = run.position
             log.measure(figures_of(step))
             note(step)
             if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
-            stopping = run.stop.number  # a later signal is for the next step: this one may not be saved
-            is_late = 0 < oldest <= (time.perf_counter() - saved) / 60
+            # A later signal is for the next step: this one may not be saved.
+            waited = (time.perf_counter() - saved) * ranks.is_first
+            waited, stopping = ranks.largest(waited, run.stop.number or 0)
+            run.stop.number = int(stopping) or None
+            is_late = 0 < oldest <= waited / 60
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
@@ -141,27 +136,54 @@ def _steps(asked: Request) -> Generator[Step]:
             if stopping:
                 by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
                 saved_all = f"at step {position.step}; everything is saved in {run.out}."
-                raise Interrupted(f"stopped{by} {saved_all}", stopping)
+                if not ranks.is_first:
+                    raise SystemExit(128 + int(stopping))
+                raise Interrupted(f"stopped{by} {saved_all}", int(stopping))
+
+
+def _learn(run: Run, batches: Iterator[tuple[int, Place, Batch]], began: float) -> Step:
+    """Learn the next batches. began: when the training began."""
+    position, ranks = run.position, run.ranks
+    epochs, places, taken = zip(*itertools.islice(batches, run.config.training.accumulate), strict=True)
+    try:
+        update = run.learner.learn(taken, position.step + 1, run.done)
+    except DoesNotFit:
+        save(run)
+        raise
+    position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
+    position.skipped = position.skipped + 1 if update.skipped else 0
+    (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
+    _judge_update(run, taken, update)
+    return Step(position.step, position.epoch, update, position.seconds)
 
 
 @contextmanager
 def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, Batch]], Log]]:
     """Set up a run, and yield it with its endless batches and its log. Finish the run if the block ends
     without an error."""
-    out, settings, log = asked.out, asked.config.training, Log(asked.report)
-    with claim(out), log.following(), stop_on_signal() as stop, ExitStack() as at_the_end:
+    out, settings = asked.out, asked.config.training
+    with joined() as ranks, stop_on_signal() as stop, ExitStack() as at_the_end:
+        log = Log(asked.report, ranks.is_first)
+        if ranks.is_first:
+            at_the_end.enter_context(claim(out))
+        at_the_end.enter_context(log.following())
         at_the_end.callback(torch.set_num_threads, torch.get_num_threads())
         stop.run_folder = out
-        run = set_up(asked, log.say, stop)
+        asked = dataclasses.replace(asked, resume=asked.resume or was_restarted())
+        run = set_up(asked, log.say, stop, ranks)
         batches = _endless_batches(run)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
+        ranks.begin(text=run.data, model=run.config.model, position=run.position)
         stop.answer = STEP
         log.open(out, run.position.step or -1)
         if run.position.step == 0:
             if settings.start_from and run.validation:
                 start = {"step": 0, "epoch": 0, "seconds": 0.0}
-                log.measure(start | {"validation": validate_start(run).figures()})
+                model = run.learner.whole_model()
+                if ranks.is_first:
+                    log.measure(start | {"validation": validate_start(run, model).figures()})
+                run.position = ranks.from_first(run.position)
             save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
         with closing(run.learner):
             run.learner.start_workers()
@@ -169,7 +191,8 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
         stop.answer = END
         if average := finish(run):
             log.measure(average)
-        _report_early_end(run)
+        if ranks.is_first:
+            _report_early_end(run)
 
 
 def _report_early_end(run: Run) -> None:
@@ -197,14 +220,19 @@ def _is_done(run: Run) -> bool:
     return run.done == 1.0 or 0 < run.config.training.patience <= run.position.stale
 
 
-def _validate_if_due(run: Run, step: Step) -> Step:
-    """Validate if it is time. Return the step, with the validation if there was one."""
+def _validate_if_due(run: Run, step: Step, start: float) -> Step:
+    """Validate if it is time: the first process does. Return the step, with the validation if there was one.
+    start: when the training began."""
     if not run.validation or not _is_due(run):
         return step
-    began = time.perf_counter()
-    validation, best = validate_and_keep(run)
-    run.position.validations.append(time.perf_counter() - began)
-    run.position.validated = run.done
+    found, position, began = None, run.position, time.perf_counter()
+    model = run.learner.whole_model()
+    if run.ranks.is_first:
+        found = validate_and_keep(run, model)
+        position.validations.append(time.perf_counter() - began)
+        position.validated, position.seconds = run.done, time.perf_counter() - start
+    found, run.position = run.ranks.from_first((found, position))
+    validation, best = found or (None, False)
     return dataclasses.replace(step, validation=validation, best=best)
 
 

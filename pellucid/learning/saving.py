@@ -31,12 +31,15 @@ from pellucid.model import Transformer
 
 
 def save(run: Run) -> None:
-    """Save the state to resume from, and the current model in last/."""
-    save_model(run, run.out / "last", run.learner.model, None, f"step {run.position.step}")
+    """Save the state to resume from, and the current model in last/: the first process does."""
+    model, tensors = run.learner.whole_model(), run.learner.tensors()
+    if not run.ranks.is_first:
+        return
+    save_model(run, run.out / "last", model, None, f"step {run.position.step}")
     settings = to_table(without_folders(run.config))
     state = {"position": asdict(run.position), "config": settings, "data": run.data}
     keep = run.config.training.keep_checkpoints
-    checkpoint.save_state(run.out, run.position.step, run.learner.tensors(), state, keep)
+    checkpoint.save_state(run.out, run.position.step, tensors, state, keep)
 
 
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:
@@ -48,10 +51,10 @@ def save_model(run: Run, folder: Path, model: Transformer, validation: Validatio
     checkpoint.save_model(folder, model, run.vocabulary, run.config, provenance)
 
 
-def validate_and_keep(run: Run) -> tuple[Validation, bool]:
-    """Validate the current model. Save its weights for the average and, if it is the best so far, save it in
-    the run's folder. Return the validation, and whether it is the best."""
-    model, average = run.learner.model, run.config.training.average
+def validate_and_keep(run: Run, model: Transformer) -> tuple[Validation, bool]:
+    """Validate the current model, given with all its weights. Save them for the average and, if it is the
+    best so far, save it in the run's folder. Return the validation, and whether it is the best."""
+    average = run.config.training.average
     if average:
         with writing(run.out):
             (run.out / AVERAGING).mkdir(exist_ok=True)
@@ -61,11 +64,11 @@ def validate_and_keep(run: Run) -> tuple[Validation, bool]:
     return validation, best
 
 
-def validate_start(run: Run) -> Validation:
+def validate_start(run: Run, model: Transformer) -> Validation:
     """Validate the model that the training starts from, and save it in the run's folder as the best so
     far."""
     name = Path(str(run.config.training.start_from)).name  # without its folders: the log lies in the model's
-    validation, _ = _validate(run, run.learner.model, f"step 0, the model of {name}")
+    validation, _ = _validate(run, model, f"step 0, the model of {name}")
     run.report(f"validation at step 0, of {name}: {validation}")
     return validation
 
@@ -75,11 +78,18 @@ def finish(run: Run) -> dict[str, Any] | None:
 
     Report which model was kept. Return the metrics of the average, or None if there is no average.
     """
-    if checkpoint.newest_step(run.out) != run.position.step:
+    if run.ranks.from_first(checkpoint.newest_step(run.out) != run.position.step):
         save(run)  # a second signal from here on must not cost the last steps
+    model = run.learner.whole_model()
+    average = _keep_average(run, model) if run.ranks.is_first else None
+    save(run)
+    return average
+
+
+def _keep_average(run: Run, model: Transformer) -> dict[str, Any] | None:
     aside = checkpoint.whole_states(run.out / AVERAGING) if run.config.training.average else ()
     states = [state for state in aside if state.step <= run.position.step][::-1]
-    steps, model, validation = [state.step for state in states], run.learner.model, None
+    steps, validation = [state.step for state in states], None
     what = f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
     if states:
         model = copy.deepcopy(model)
@@ -90,7 +100,6 @@ def finish(run: Run) -> dict[str, Any] | None:
         _validate(run, model, f"step {run.position.step}")
     elif run.position.best is None:
         save_model(run, run.out, model, None, f"step {run.position.step}")
-    save(run)
     kept = what_is(read_manifest(run.out, "model"))
     run.report(
         f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"

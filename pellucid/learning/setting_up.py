@@ -26,6 +26,7 @@ from pellucid.interop.importing import load_folder
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.material import examples_of, validation_of
 from pellucid.learning.memory import model_memory
+from pellucid.learning.ranks import Ranks
 from pellucid.learning.step import share_done
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, fingerprints, overlap, read_text
@@ -69,6 +70,7 @@ class Run:
     data: dict[str, str]  # the SHA-256 of each file
     report: Callable[[str], None]
     stop: StopRequest
+    ranks: Ranks
     position: Position
     split: bool = False  # whether a step did not fit into memory
 
@@ -90,15 +92,15 @@ class Run:
         return sample_again(examples, rows, self.vocabulary, power, longest, f"{training.seed} {epoch}")
 
 
-def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> Run:
+def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ranks: Ranks) -> Run:
     """Prepare a new or resumed run for its next step. Raise an error if the request does not fit the saved
     run or the data."""
     config = asked.config
     check_accepted(asked.accept)
-    device = device_named(asked.device)
+    device = device_named(ranks.device(asked.device))
     prepare_torch(config.training)
     torch.manual_seed(config.training.seed)
-    saved, data = _read_state(asked, report)
+    saved, data = _read_state(asked, report, ranks)
     position = _position_of(saved, asked.out) if saved else Position()
     text = read_text(asked)
     model = None
@@ -120,12 +122,12 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest) -> 
         model = Transformer(config.model)
         if config.training.first_weights == "usual":
             initialise(model, small=1.0)
-    learner = Learner(model.to(device), config.training)
+    learner = Learner(model.to(device), config.training, ranks)
     if saved:
         learner.restore(saved.tensors)
         report(f"going on from step {position.step}")
     given = config, vocabulary, learner, examples, order, validation, data
-    return Run(asked.out, *given, report, stop, position)
+    return Run(asked.out, *given, report, stop, ranks, position)
 
 
 def prepare_torch(training: TrainingConfig) -> None:
@@ -148,12 +150,14 @@ def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
 
 
 def _read_state(
-    asked: Request, report: Callable[[str], None]
+    asked: Request, report: Callable[[str], None], ranks: Ranks
 ) -> tuple[checkpoint.TrainingState | None, dict[str, str]]:
     """Return the saved state (None if there is none), and the SHA-256 of the data. Raise an error if the
     saved state does not match the request."""
     config, out = asked.config, asked.out
-    checkpoint.recover(out)
+    if ranks.is_first:
+        checkpoint.recover(out)
+    ranks.add_up(0)  # the others wait for that
     saved = checkpoint.newest_state(out)
     if saved and not asked.resume:
         raise UsageError(

@@ -71,9 +71,10 @@ class Workers:
         the same random numbers."""
         self._seeds = random.Random(f"{self._seed} {step}")
 
-    def add(self, batch: Batch, tokens: int) -> tuple[float, float]:
+    def add(self, batch: Batch, tokens: int, is_last: bool) -> tuple[float, float]:
         """Compute the gradient of a batch, and add it to the sum; each process takes some of the rows. Return
-        the batch's smoothed and plain loss. Raise MemoryError if memory is full in a worker."""
+        the batch's smoothed and plain loss. Raise MemoryError if memory is full in a worker. is_last: whether
+        it completes the step, which does not matter here."""
         count = min(1 + len(self._connections), len(batch.origins))
         own, *parts = (batch.rows(slice(first, None, count)) for first in range(count))
         busy = self._connections[: len(parts)]

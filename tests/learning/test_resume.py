@@ -21,6 +21,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import newest_state
 from pellucid.learning import saving
+from pellucid.learning.ranks import Ranks
 from pellucid.learning.setting_up import Position, set_up
 from pellucid.learning.stop import Interrupted, StopRequest
 from pellucid.learning.text import Request
@@ -61,12 +62,12 @@ def test_a_resume_forgets_nothing_of_its_position(tmp_path: Path) -> None:
     config = short_runs.config(tmp_path / "data")
     asked = Request(config, tmp_path / "run", True, device="cpu")
     (tmp_path / "run").mkdir()
-    run = set_up(asked, print, StopRequest())
+    run = set_up(asked, print, StopRequest(), Ranks())
     position = Position(2, 1, [3, 7], 9.5, 4, best=[0.5, -1.5], stale=6, validated=0.4, validations=[0.25])
     assert all(getattr(position, name) != value for name, value in vars(Position()).items())
     run.position = position
     saving.save(run)
-    assert set_up(asked, print, StopRequest()).position == position
+    assert set_up(asked, print, StopRequest(), Ranks()).position == position
 
 
 def test_a_state_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +78,7 @@ def test_a_state_of_another_version_is_refused(tmp_path: Path, monkeypatch: pyte
     older = dataclasses.replace(saved, state=saved.state | {"position": {"step": 2, "best_score": 1.0}})
     monkeypatch.setattr(checkpoint, "newest_state", lambda _: older)
     with pytest.raises(PellucidError, match=r"step-2: another version of Pellucid .* start_from = "):
-        set_up(Request(config, tmp_path / "run", True, device="cpu"), print, StopRequest())
+        set_up(Request(config, tmp_path / "run", True, device="cpu"), print, StopRequest(), Ranks())
 
 
 def test_the_minutes_spent_survive_a_resume(tmp_path: Path) -> None:

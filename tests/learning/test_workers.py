@@ -60,7 +60,7 @@ def test_each_worker_has_its_own_dropout_in_each_step_the_same_in_a_resume() -> 
     workers._connections = lines  # type: ignore[assignment]
     for step in (1, 2, 1):
         workers.begin(step)
-        workers.add(batch(*LENGTHS), 20)
+        workers.add(batch(*LENGTHS), 20, True)
         seeds.append([line.sent[-1][3] for line in lines])
     assert seeds[0] == seeds[2] and len({*seeds[0], *seeds[1]}) == 4
 

@@ -1,0 +1,70 @@
+"""Two real processes train together, started by torchrun: they learn what one process learns."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import short_runs
+
+from pellucid.config.toml_file import to_toml
+from pellucid.learning.ranks import Ranks, rank_here
+
+COMMAND = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
+
+
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def train(count: int, folder: Path, *arguments: str, out: str = "run") -> subprocess.CompletedProcess[str]:
+    """Train with so many processes the configuration in a folder, on a thread each."""
+    command = ["-m", "pellucid", "train", str(folder / "c.toml"), "--out", str(folder / out), *arguments]
+    several = [*COMMAND, str(count), "--master-port", str(port())]
+    start = several if count > 1 else [sys.executable]
+    return subprocess.run([*start, *command], capture_output=True, text=True, timeout=120, env=os.environ)
+
+
+def losses(run: Path) -> list[float]:
+    return [entry["loss"] for entry in short_runs.metrics(run)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    settings = {"model.dropout": 0.0, "model.attention_dropout": 0.0, "training.steps": 6}
+    config = short_runs.config(tmp_path / "data", settings | {"training.accumulate": 2})
+    (tmp_path / "c.toml").write_text(to_toml(config))
+    return tmp_path
+
+
+@pytest.mark.parametrize("sharded", ["false", pytest.param("true", marks=pytest.mark.slow)])
+def test_two_processes_learn_what_one_learns(sharded: str, folder: Path) -> None:
+    alone = train(1, folder, out="alone")
+    assert alone.returncode == 0, alone.stderr
+    both = train(2, folder, "--set", f"training.sharded={sharded}")
+    assert both.returncode == 0, both.stderr
+    assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
+    assert both.stderr.count("The model is in") == 1
+    # Resumed by another number of processes, then by as many.
+    accept = ["--resume", "--accept", "training.sharded"]
+    for count, steps in ((1, 8), (2, 10)):
+        to = ["--set", f"training.steps={steps}", "--set", f"training.sharded={sharded}", *accept]
+        resumed = train(count, folder, *to)
+        assert resumed.returncode == 0, resumed.stderr
+    train(1, folder, *to, out="alone")
+    assert len(losses(folder / "run")) == 10
+    assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
+
+
+def test_who_a_process_is_stands_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rank_here() == Ranks(0, 1, 0)
+    for name, value in {"SLURM_PROCID": "5", "SLURM_NTASKS": "8", "SLURM_LOCALID": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert rank_here() == Ranks(5, 8, 1)
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert (rank_here().number, rank_here().count, rank_here().is_first) == (2, 4, False)
