@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from benchmarks.report import machine, write_report
 from benchmarks.training_memory import megabytes
+from pellucid.cli.bulk import BLOCK
 from pellucid.data.phrasebook import split
 
 SHOWN = 8  # rows of the table
@@ -41,10 +43,11 @@ def main() -> None:
             file.writelines(f"{chance.choice(texts)}\n" for _ in range(arguments.lines))
         seen = list(watch(folder / "whole.txt"))
         seconds = seen[-1][0]
-        kills = []
-        while len(kills) < arguments.kills:
-            lines = kill(folder / "killed.txt", chance.uniform(0.02, 1 / arguments.kills) * seconds)
-            kills.append("all" if (folder / "killed.txt").exists() else f"{lines:,}")
+        kills, block = [], seconds * BLOCK / arguments.lines
+        for number in range(arguments.kills):  # one in each part of the file, the last before its end
+            part = chance.uniform(number, number + 0.9) / arguments.kills
+            lines = kill(folder / "killed.txt", int(part * arguments.lines), chance.uniform(0, block))
+            kills.append(f"{lines:,}")
             print("killed at", kills[-1], flush=True)
         list(watch(folder / "killed.txt"))
         hashes = [digest(folder / each) for each in ("whole.txt", "killed.txt")]
@@ -85,12 +88,16 @@ def watch(out: Path) -> Iterator[tuple[float, int, float, str]]:
         sys.exit(out.with_suffix(".log").read_text("utf-8"))
 
 
-def kill(out: Path, seconds: float) -> int:
-    """Run the command for some seconds and kill it. Return the number of lines saved."""
+def kill(out: Path, lines: int, seconds: float) -> int:
+    """Run the command, and kill it some seconds after more than so many lines are saved. Return how many
+    are."""
     process = start(out)
+    while saved(out) <= lines and process.poll() is None:
+        time.sleep(0.001)
     time.sleep(seconds)
     process.kill()
-    process.wait()
+    if process.wait() != -signal.SIGKILL:
+        sys.exit(f"it had ended before it was killed, with {process.returncode}. Give more --lines.")
     return saved(out)
 
 

@@ -46,8 +46,11 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
     source, out = arguments.source, arguments.out
     if source is None or out is None:
         raise UsageError("--source and --out belong together, and --resume to both. Give both files.")
+    if str(out) == "-":
+        raise UsageError("--out - : standard output takes no part of --resume. Leave --source and --out out.")
     if not Path(source).is_file():
-        raise PellucidError(f"{source}: there is no such file. Text from a pipe goes to standard input.")
+        reason = "this is a folder. Name a file" if Path(source).is_dir() else "there is no such file"
+        raise PellucidError(f"{source}: {reason}. Text from a pipe goes to standard input.")
     if kind_of(out) and (arguments.json or arguments.n_best):
         raise UsageError(f"--json and --n-best write a format of their own. Give --out no {kind_of(out)}.")
     part, state = Path(f"{place(out)}.part"), Path(f"{out}.part.json")
@@ -56,7 +59,7 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
             raise UsageError(f"{out} already exists, and stays as it is. Choose another --out.")
         if not part.exists():  # a run may have been killed just before it removed its state
             state.unlink(missing_ok=True)
-        tell(f"{out} is complete: nothing is left to do.")
+        tell(f"{out} is complete: nothing is left to do. What made it is not known any more.")
         return
     if part.exists() and not arguments.resume:
         raise UsageError(f"{part}: an earlier run did not end. Go on with --resume, or remove this file.")

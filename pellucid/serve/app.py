@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Mount
 from starlette.routing import Route as Path
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from pellucid.errors import PellucidError
 from pellucid.serve import deepl, explaining, libretranslate, ours, pages, plugins
@@ -25,6 +26,7 @@ from pellucid.serve.spec import describe, page
 
 LOG = logging.getLogger("pellucid.serve")
 GONE = 499  # the status in the log if the client went away; it gets no answer
+PAGES = StaticFiles(packages=[("pellucid", "page")])
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
@@ -87,8 +89,15 @@ def make_app(service: Service) -> Starlette:
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})
 
     paths = [Path(row.path, _endpoint(service, row, metrics), methods=row.verbs.split()) for row in table]
-    routes = [*paths, Mount("/page", StaticFiles(packages=[("pellucid", "page")]))]  # what the pages load
+    routes = [*paths, Mount("/page", what_pages_load)]
     return Starlette(routes=routes, middleware=[FOREIGN_PAGES], exception_handlers={HTTPException: unknown})
+
+
+async def what_pages_load(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with a script or a style of the pages, and with nothing else that lies beside them."""
+    if not scope["path"].endswith((".js", ".css")):
+        raise HTTPException(404)
+    await PAGES(scope, receive, send)
 
 
 def _endpoint(service: Service, route: Route, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:

@@ -11,9 +11,21 @@ class Keys:
     """The keys in a file, one on each line; without a file no key is needed."""
 
     def __init__(self, path: str | None) -> None:
-        self._keys = [] if path is None else Path(path).read_bytes().split()
-        if path is not None and not self._keys:
-            raise PellucidError(f"{path}: there is no key in this file. Write one on each line.")
+        self._path, self._keys = path, list[bytes]()
+        self.read()
+
+    def read(self) -> None:
+        """Read the file again; if that is not possible, raise an error, and keep the present keys."""
+        if self._path is not None:
+            try:
+                keys = Path(self._path).read_bytes().split()
+            except OSError as error:
+                reason = error.strerror or error
+                message = f"--keys {self._path}: {reason}. Name a file with one key on each line."
+                raise PellucidError(message) from error
+            if not keys:
+                raise PellucidError(f"{self._path}: there is no key in this file. Write one on each line.")
+            self._keys = keys
 
     @property
     def are_needed(self) -> bool:

@@ -136,6 +136,8 @@ def _align(model: Model, translation: Translation, target: str) -> dict[str, Any
 async def stream(service: Service, asked: Asked) -> StreamingResponse:
     """Translate a text, and send each piece of its translation as soon as it will not change any more.
     Events: piece (text that follows), then end (the translation) or error."""
+    if asked.body.format != "sentence" or asked.body.alignment:
+        raise UsageError("a stream is of one sentence, without alignment. Leave out format and alignment.")
     job = await read_job(service, asked)
     if len(job.texts) != 1 or any(job.options.get(name, 1) != 1 for name in ("beam", "n_best")):
         raise UsageError("a stream is of one text, and follows one hypothesis. Leave out beam and n_best.")

@@ -128,7 +128,9 @@ class Service:
         return models, languages
 
     async def reload(self) -> None:
-        """Load the models again. The present ones finish what they have accepted, and are closed."""
+        """Read the keys and load the models again. The present models finish what they have accepted, and
+        are closed."""
+        await asyncio.to_thread(self.keys.read)
         before, (self.models, self.languages) = self.models, await asyncio.to_thread(self.load)
         for model in before:
             while model.queue.accepted:

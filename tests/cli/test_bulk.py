@@ -166,9 +166,10 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     assert pellucid(*command, "--resume").code == 0
-    assert pellucid(*command, "--resume") == (0, "", "out.txt is complete: nothing is left to do.\n")
+    assert pellucid(*command, "--resume") == (0, "", COMPLETE)
 
 
+COMPLETE = "out.txt is complete: nothing is left to do. What made it is not known any more.\n"
 NOWHERE = "no/new: cannot be written: No such file or directory. Choose another place."
 AGAIN = "Call the command as then, or remove the file to begin anew."
 WRONG = [
@@ -176,7 +177,12 @@ WRONG = [
     ("--out new", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--resume", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--source no --out new", 1, "no: there is no such file. Text from a pipe goes to standard input."),
-    ("--source . --out new", 1, ".: there is no such file. Text from a pipe goes to standard input."),
+    ("--source . --out new", 1, ".: this is a folder. Name a file. Text from a pipe goes to standard input."),
+    (
+        "--source in --out -",
+        2,
+        "--out - : standard output takes no part of --resume. Leave --source and --out out.",
+    ),
     ("--source in --out in", 2, "in already exists, and stays as it is. Choose another --out."),
     ("--source in --out no/new", 1, NOWHERE),
     (

@@ -24,6 +24,7 @@ def test_a_missing_extra_is_told_in_one_line(pellucid: Command, monkeypatch: pyt
         (["demo:en-fr", "demo"], 2, "demo and demo both translate en-fr. Leave one out, or "),
         (["demo", "--limit", "texs=5"], 2, '--limit texs=5: there is no such limit. Did you mean "texts"?'),
         (["demo", "--limit", "texts=0"], 2, "[limits] texts = 0 must be a whole number, 1 or more."),
+        (["demo", "--keys", "no"], 1, "--keys no: No such file or directory. Name a file with one key on "),
         (["demo", "--host", "::1:2"], 1, "::1:2:0: "),
     ],
 )  # fmt: skip

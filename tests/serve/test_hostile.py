@@ -153,7 +153,8 @@ def test_an_explanation_that_takes_too_long_is_given_up(server: Server) -> None:
 @pytest.mark.parametrize(
     "path", ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/download_file/../../../etc/passwd",
              "/download_file/..%2f..%2fetc%2fpasswd", "/docs/../../etc/passwd", "//etc/passwd", "/<script>",
-             "/page/../../../etc/passwd", "/page/%2e%2e/%2e%2e/cli/main.py", "/page//etc/passwd"]
+             "/page/../../../etc/passwd", "/page/%2e%2e/%2e%2e/cli/main.py", "/page//etc/passwd",
+             "/page/document.py", "/page/tour.toml", "/page/"]
 )  # fmt: skip
 def test_no_path_leads_out(path: str, server: Server) -> None:
     with connected(server) as client, client.makefile("rb") as reading:

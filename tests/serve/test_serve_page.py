@@ -65,7 +65,6 @@ class Page:
     def type(self, text: str, to: str = "es") -> None:
         self.page.goto(self.url)
         self.page.locator("#target").select_option(to)
-        self.page.locator("#text").focus()
         self.page.keyboard.type(text)
         self.until(READY)
 

@@ -72,7 +72,8 @@ def test_a_stream_is_the_translation_piece_by_piece(server: Server, demo: pelluc
     assert name == "end" and {name for name, _ in pieces} == {"piece"} and len(pieces) > 1
     text = demo.translate(fields["text"], "fr", beam=1).text
     assert "".join(piece["text"] for _, piece in pieces) == end["text"] == text
-    assert server.client.post("/v1/stream", json=fields | {"beam": 2}).status_code == 400
+    for more in ({"beam": 2}, {"format": "html"}, {"alignment": True}, {"text": ["a", "b"]}):
+        assert server.client.post("/v1/stream", json=fields | more).status_code == 400
 
 
 FR: dict[str, Any] = {"target": "fr"}
@@ -163,6 +164,16 @@ def test_where_there_are_keys_each_request_needs_one(tmp_path: Path) -> None:
             headers = {"authorization": given}
             assert server.client.post("/v1/translate", json=fields, headers=headers).status_code == status
         assert server.client.get("/health").status_code == 200
+        for keys in ("another", ""):  # the second file is refused, and the keys stay
+            (tmp_path / "keys").write_text(keys)
+            told = server.log().count("loaded again")
+            server.process.send_signal(signal.SIGHUP)
+            while server.log().count("loaded again") == told:
+                time.sleep(0.01)
+            for key, status in (("another", 200), ("secret", 403)):
+                headers = {"authorization": key}
+                answer = server.client.post("/v1/translate", json=fields, headers=headers)
+                assert answer.status_code == status
         assert "secret" not in server.log() + server.client.get("/metrics").text
 
 
