@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
@@ -17,9 +18,12 @@ from pellucid.serve.body import Body
 from pellucid.serve.documents import translate_documents
 from pellucid.serve.routes import Asked, Route
 from pellucid.serve.service import AUTO, Job, Model, Service
+from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
 OF_SENTENCES = ("prefix", "scores", "alignment")
+LINE = re.compile(r"^ +(\w+): (.*?)(?=^ +\w+: |\Z)", re.DOTALL | re.MULTILINE)  # on an option
+MEANINGS = dict(LINE.findall(TextTranslator.translate.__doc__ or ""))
 THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
 
 
@@ -45,7 +49,8 @@ def _field(option: Any) -> Any:
     low, high = (option.metadata.get(name, math.nan) for name in ("low", "high"))
     within = {"gt": 0.0, "le": high} if low == ABOVE_0 else {"ge": low, "le": high}
     within = {name: limit for name, limit in within.items() if math.isfinite(limit)}
-    return Annotated[option.type | None, Field(**within)], None
+    meaning = " ".join(MEANINGS.get(option.name, "").split())
+    return Annotated[option.type | None, Field(description=meaning, **within)], None
 
 
 NAMES = [name for name in TranslationOptions.__annotations__ if name in OPTIONS and name not in THE_SERVERS]

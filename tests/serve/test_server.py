@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,12 @@ def test_the_description_has_every_route_and_its_fields(server: Server) -> None:
     assert options.keys() - body["properties"].keys() == {"memory", "batch_tokens"}
     limited, _ = body["properties"]["beam"]["anyOf"]
     assert limited == {"type": "integer", "minimum": 1, "maximum": 1000}
+    docs, beam = server.client.get("/docs").text, escape(body["properties"]["beam"]["description"])
+    cell = f"<td>integer (≥ 1, ≤ 1000) or null<td><code>null</code><td>{beam}"
+    assert f"<tr><td><code>beam</code>{cell}" in docs and "$ref" not in docs
+    assert beam.startswith("how many hypotheses are followed")
+    for name in re.findall("<a href=#([^>]*)>", docs):
+        assert f"<h2 id={name}>" in docs
 
 
 def test_the_log_and_the_figures_have_no_text_and_no_address(server: Server) -> None:
