@@ -34,7 +34,7 @@ from pellucid.data.examples import Examples, encode_pairs
 from pellucid.data.sifting import read_pairs, text_of
 from pellucid.learning.learner import Learner, learning_rate
 from pellucid.learning.loss import loss_of
-from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary
 from pellucid.model import Transformer, sinusoids
 from pellucid.text.vocabulary import Vocabulary
 

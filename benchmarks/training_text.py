@@ -33,7 +33,7 @@ from pellucid.data.examples import PAIR
 from pellucid.data.store import EXAMPLES, open_prepared, save_vocabulary
 from pellucid.folder.manifest import is_sealed, sealing
 from pellucid.learning import setting_up
-from pellucid.learning.setting_up import prepare_vocabulary
+from pellucid.learning.starting import prepare_vocabulary
 from pellucid.text.vocabulary import Vocabulary
 
 WORDS = [f"{first}{second}" for first in "bcdfghklmn" for second in ("a", "e", "i", "o", "u", "ai", "ou")]

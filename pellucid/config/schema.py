@@ -69,6 +69,7 @@ class VocabularyConfig(Section):
     character_coverage: float = number(1.0, 0.9, 1.0)
     sampling: float = number(0.0, 0.0, 1.0)  # subword sampling in training; 0 is off
     model: tuple[str, ...] = ()  # a ready-made SentencePiece model, or (source, target)
+    grow: int = number(0, 0, 1_000_000)  # tokens of the new text to add to those of start_from, at most
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,7 @@ class TrainingConfig(Section):
     # steps in a row that may be skipped because the loss or the gradient is not finite
     max_skipped: int = number(10, 0, 1_000_000)
     start_from: str | None = None  # a model folder to continue from (fine-tuning)
+    frozen: tuple[str, ...] = ()  # globs of the parameters that stay as they are, such as "encoder.*"
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,12 @@ class Config:
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     translation: TranslationConfig = field(default_factory=TranslationConfig)
+
+    def __post_init__(self) -> None:
+        if self.vocabulary.grow and self.training.start_from is None:
+            what = "adds tokens to the vocabulary of a model to start from, and none is named"
+            remedy = "Set [training] start_from, or leave grow out and set size."
+            raise UsageError(f"[vocabulary] grow = {self.vocabulary.grow} {what}. {remedy}")
 
 
 # base and big: Vaswani et al. 2017, table 3. tiny: Wu et al. 2021, for 29,000 sentences, but for its dropout:

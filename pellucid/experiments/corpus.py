@@ -17,7 +17,7 @@ from pellucid.data.batch import Batch, batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import Examples, encode_pairs
 from pellucid.learning.learner import Learner
-from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import corpora_of, validate
 from pellucid.model import Transformer
 from pellucid.probes.leak import find_leak

@@ -1,13 +1,13 @@
 """Make a SentencePiece model of tokenizer.json, the only file in which transformers 5 saves NLLB's pieces."""
 
 import base64
-import struct
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sentencepiece import SentencePieceProcessor
 
 from pellucid.interop.foreign import Foreign
+from pellucid.text.model_file import NORMALIZER, TRAINER, field, piece_field
 from pellucid.text.vocabulary import parse
 
 FILE = "tokenizer.json"
@@ -62,17 +62,5 @@ def _scores(pieces: Mapping[str, int], pairs: Iterable[Any]) -> dict[str, float]
 def _proto(scores: Mapping[str, float], charsmap: bytes) -> bytes:
     """Return the bytes of a SentencePiece model, which are a protocol buffer."""
     types = dict.fromkeys(CONTROL, 3) | {UNKNOWN: 2}
-    pieces = (
-        _field(1, piece.encode()) + b"\x15" + struct.pack("<f", score) + _field(3, types.get(piece, 1))
-        for piece, score in scores.items()
-    )
-    trainer, normalizer = _field(3, BPE), _field(2, charsmap)
-    return b"".join(_field(1, piece) for piece in pieces) + _field(2, trainer) + _field(3, normalizer)
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    """Return a field of a protocol buffer; numbers are small, and a length always takes five bytes."""
-    if isinstance(value, int):
-        return bytes([number << 3, value])
-    length = (len(value) >> shift & 127 | (128 if shift < 28 else 0) for shift in range(0, 35, 7))
-    return bytes([number << 3 | 2, *length]) + value
+    pieces = (piece_field(piece, score, types.get(piece, 1)) for piece, score in scores.items())
+    return b"".join(pieces) + field(TRAINER, field(3, BPE)) + field(NORMALIZER, field(2, charsmap))

@@ -12,6 +12,7 @@ from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import Setting, UsageError, is_out_of_memory
 from pellucid.folder.load import device_of
+from pellucid.learning.freezing import freeze, is_trained
 from pellucid.learning.memory import split_further
 from pellucid.learning.ranks import Ranks
 from pellucid.learning.shares import Losses, Shares, shard, shared_like, whole
@@ -32,6 +33,7 @@ class Learner:
     def __init__(self, model: Transformer, training: TrainingConfig, ranks: Ranks | None = None) -> None:
         self.model, self._ranks = model, ranks or Ranks()
         self.training = training
+        freeze(model, training.frozen)
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
@@ -189,12 +191,8 @@ def precision_for(training: TrainingConfig, device: torch.device) -> str:
 
 
 def optimizer_for(model: nn.Module, training: TrainingConfig) -> torch.optim.AdamW:
-    """Return AdamW (Loshchilov and Hutter 2019) with weight decay for matrices, not for biases and norms.
-
-    The bias of the keys is not trained: it adds the same number to all scores of a query, which softmax
-    ignores. Its gradient is 0 up to rounding, and Adam would turn the rounding into a random walk.
-    """
-    trained = [parameter for name, parameter in model.named_parameters() if not name.endswith(".key.bias")]
+    """Return AdamW (Loshchilov and Hutter 2019) for what is not frozen; weight decay is for matrices only."""
+    trained = [each for name, each in model.named_parameters() if each.requires_grad and is_trained(name)]
     groups = [
         {"params": [each for each in trained if each.dim() > 1], "weight_decay": training.weight_decay},
         {"params": [each for each in trained if each.dim() <= 1], "weight_decay": 0.0},

@@ -20,7 +20,8 @@ from pellucid.data.corpus import Pair
 from pellucid.data.examples import encode_pairs
 from pellucid.folder.load import Loaded
 from pellucid.learning.learner import Learner
-from pellucid.learning.setting_up import fit_sizes, prepare_torch, prepare_vocabulary, start_from
+from pellucid.learning.setting_up import prepare_torch
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary, start_from
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
 

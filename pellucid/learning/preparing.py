@@ -17,7 +17,7 @@ from pellucid.folder.manifest import is_sealed, remove, verify
 from pellucid.folder.whole_file import making
 from pellucid.interop.importing import load_folder
 from pellucid.learning.claim import LOCK, locked
-from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary, start_from
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary, start_from
 from pellucid.learning.text import Request, check_text, data_of, fingerprints
 from pellucid.text.vocabulary import Vocabulary
 
@@ -69,5 +69,5 @@ def _prepare(
 
 def _vocabulary(config: Config, text: ParallelText) -> Vocabulary:
     if config.training.start_from:
-        return start_from(load_folder(Path(config.training.start_from)), config)[0]
+        return start_from(load_folder(Path(config.training.start_from)), config, text)[0]
     return prepare_vocabulary(text, config)

@@ -2,7 +2,6 @@
 other."""
 
 import dataclasses
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,33 +10,31 @@ from typing import Any
 
 import torch
 
-from pellucid.config.schema import LEARNED_BY, Config, ModelConfig, TrainingConfig
-from pellucid.config.settings import differences
+from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
 from pellucid.data.batch import Batch, Order, Place, make_batch, plan_batches
-from pellucid.data.corpus import Pair, target_language
 from pellucid.data.examples import Examples, sample_again
 from pellucid.data.sifting import Array, ParallelText
 from pellucid.data.store import Prepared
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder import checkpoint
-from pellucid.folder.load import Loaded, device_named, load_model, without_weights
+from pellucid.folder.load import device_named, load_model, without_weights
 from pellucid.interop.importing import load_folder
+from pellucid.learning.freezing import freeze
 from pellucid.learning.learner import Learner, precision_for
 from pellucid.learning.material import examples_of, validation_of
 from pellucid.learning.memory import model_memory
 from pellucid.learning.ranks import Ranks
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary, start_from
 from pellucid.learning.step import share_done
 from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, fingerprints, overlap, read_text
 from pellucid.learning.validation import Corpora
 from pellucid.model import Transformer, initialise
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.text.vocabulary_training import train_vocabulary
 
 # Settings that decide when a run stops and what it keeps, not what it learns.
 ENDING = ("steps", "minutes", "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "patience")
-LEARNT_FROM = 500_000  # pairs; a vocabulary needs no more, and SentencePiece holds them all in memory
 Hashes = Mapping[str, str]  # the SHA-256 of each file
 
 
@@ -107,7 +104,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
     if saved:
         vocabulary = load_model(asked.out / "last").vocabulary
     elif config.training.start_from:
-        vocabulary, model = start_from(load_folder(Path(config.training.start_from)), config)
+        vocabulary, model = start_from(load_folder(Path(config.training.start_from)), config, text.train)
     elif isinstance(text.train, Prepared):
         vocabulary = text.train.vocabulary
     else:
@@ -218,49 +215,9 @@ def _comparable(config: Config) -> dict[str, Any]:
 
 def _report_size(config: Config, device: torch.device, report: Callable[[str], None]) -> None:
     model, precision = without_weights(config.model), precision_for(config.training, device)
+    freeze(model, config.training.frozen)
     size = f"{sum(each.numel() for each in model.parameters()):,} parameters"
+    if frozen := sum(each.numel() for each in model.parameters() if not each.requires_grad):
+        size += f" ({frozen:,} of them frozen)"
     words = f"a vocabulary of {config.model.vocabulary:,}"
     report(f"{size}, {words}, {precision} on {device}: {model_memory(model, precision)}")
-
-
-def start_from(loaded: Loaded, config: Config) -> tuple[Vocabulary, Transformer]:
-    """Return the vocabulary and a copy of the model to start from. Raise an error if they do not fit the
-    configuration; the dropout and the order of the languages may differ."""
-    theirs = loaded.config
-    shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
-    learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
-    ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
-    same_languages = sorted(config.data.languages) == sorted(theirs.data.languages)
-    text = ["preparation"] if same_languages else ["languages", "preparation"]
-    another_text = differences(config.data, theirs.data, text) or differences(ours, other, learned_by)
-    reasons = {
-        "has another shape": differences(config.model, theirs.model, shape),
-        "was made with other settings of text": another_text,
-    }
-    for wrong, different in reasons.items():
-        if different:
-            remedy = "Leave these out: they are then taken from there; or give them the same values."
-            folder = config.training.start_from
-            raise UsageError(f"[training] start_from = {folder}: its model {wrong}: {different}. {remedy}")
-    vocabulary = dataclasses.replace(loaded.vocabulary, languages=config.data.languages)
-    model = Transformer(fit_sizes(config, vocabulary))
-    model.load_state_dict(loaded.model.state_dict())
-    return vocabulary, model
-
-
-def prepare_vocabulary(pairs: Sequence[Pair] | ParallelText, config: Config) -> Vocabulary:
-    """Learn a vocabulary from the pairs, or from some of very many, as the configuration asks."""
-    languages = config.data.languages
-    pairs = list(itertools.islice(pairs, 0, None, 1 + len(pairs) // LEARNT_FROM))
-    to = [target_language(pair, languages) for pair in pairs] if languages else None
-    sources, targets = (pair.source for pair in pairs), (pair.target for pair in pairs)
-    return train_vocabulary(sources, targets, config.vocabulary, config.data, to)
-
-
-def fit_sizes(config: Config, vocabulary: Vocabulary) -> ModelConfig:
-    """Return the model's settings, with the sizes and the special ids of this vocabulary filled in."""
-    changes: dict[str, Any] = vocabulary.ids() | {
-        "vocabulary": vocabulary.source_size,
-        "target_vocabulary": None if vocabulary.same_ids else vocabulary.target_size,
-    }
-    return dataclasses.replace(config.model, **changes)

@@ -118,8 +118,13 @@ def kind_of(model: SentencePieceProcessor) -> str:
     In a "word" model each piece begins a word. In a "bpe" model the score of a piece is the rank of its
     merge, a whole number. In a "unigram" model it is a log-probability.
     """
-    silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
-    spoken = [token for token in range(model.get_piece_size()) if not any(test(token) for test in silent)]
+    spoken = spoken_ids(model)
     if all(model.id_to_piece(token).startswith("▁") for token in spoken):
         return "word"
     return "bpe" if all(model.get_score(token).is_integer() for token in spoken) else "unigram"
+
+
+def spoken_ids(model: SentencePieceProcessor) -> list[int]:
+    """Return the ids of the pieces that stand for text."""
+    silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
+    return [token for token in range(model.get_piece_size()) if not any(test(token) for test in silent)]

@@ -93,7 +93,7 @@ def _train(text: list[str], side: str, config: VocabularyConfig, tags: list[str]
         model_writer=proto,
         model_type=config.kind,
         vocab_size=config.size,
-        hard_vocab_limit=config.kind != "word",
+        hard_vocab_limit=config.kind != "word" and not config.grow,
         normalization_rule_name=config.normalization,
         character_coverage=config.character_coverage,
         byte_fallback=config.byte_fallback,

@@ -20,7 +20,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.checkpoint import newest_step
 from pellucid.learning.log import Log
 from pellucid.learning.run import train
-from pellucid.learning.setting_up import prepare_vocabulary
+from pellucid.learning.starting import prepare_vocabulary
 from pellucid.translator import Translator
 
 CONFIGURATION = demo.configuration

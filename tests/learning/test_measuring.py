@@ -13,7 +13,7 @@ from pellucid.folder.load import Loaded
 from pellucid.learning import measuring
 from pellucid.learning.learner import Learner
 from pellucid.learning.measuring import STEPS, Pace, measure
-from pellucid.learning.setting_up import fit_sizes, prepare_vocabulary
+from pellucid.learning.starting import fit_sizes, prepare_vocabulary
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
 

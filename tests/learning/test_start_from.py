@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import short_runs
+import torch
 from command import Command, Outcome
 from short_runs import SETTINGS
 
@@ -18,6 +19,8 @@ from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
 from pellucid.learning import choosing
 from pellucid.learning.measuring import Pace
+from pellucid.learning.preparing import prepare
+from pellucid.text.growing import parts
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,93 @@ def test_a_resume_is_the_uninterrupted_run(first: Path, tmp_path: Path) -> None:
     pellucid.train(fine_tuning(first), tmp_path / "parts", resume=True)
     assert [entry["step"] for entry in short_runs.metrics(tmp_path / "parts")] == [0, 1, 2, 3, 4, 5, 6]
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")
+
+
+# A part that is frozen, and a vocabulary that grows
+
+WORDS = {"vocabulary.kind": "unigram", "vocabulary.size": 16}
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_is_frozen_stays_bit_for_bit_and_all_else_learns(
+    first: Path, tmp_path: Path, precision: str
+) -> None:
+    said: list[str] = []
+    config = fine_tuning(first, frozen=["encoder.*", "*.norm.bias"], weight_decay=0.1, precision=precision)
+    pellucid.train(config, tmp_path / "run", report=said.append)
+    assert any(re.search(r"5,760 parameters \([\d,]+ of them frozen\)", line) for line in said), said
+    before, after = (
+        load_model(each).model.state_dict() for each in (first / "runs" / "fr", tmp_path / "run/last")
+    )
+    for name, tensor in after.items():
+        stays = name.startswith("encoder.") or name.endswith((".norm.bias", ".key.bias"))
+        assert torch.equal(tensor, before[name]) == stays, name
+
+
+@pytest.mark.parametrize(
+    ("globs", "said"),
+    [
+        (["encodr.*"], '[training] frozen: no tensor is called "encodr.*".'),
+        (["*"], "[training] frozen = ['*']: then nothing is left to learn. Freeze less."),
+    ],
+)
+def test_a_glob_must_match_and_leave_something(
+    first: Path, tmp_path: Path, globs: list[str], said: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        pellucid.train(fine_tuning(first, frozen=globs), tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def grown(first: Path) -> Path:
+    """The configuration of a training on words with new letters, from a model of subwords, runs/letters."""
+    pellucid.train(short_runs.config(first / "data", WORDS), first / "runs" / "letters")
+    new = [(f"{source} öç", f"öç {target}") for source, target in short_runs.pairs(40, seed=3)]
+    files = short_runs.write(first / "new", "train", new)
+    config = toml(first, 'start_from = "../runs/letters"', "[vocabulary]", "grow = 12")
+    path = config.with_name("grown.toml")
+    path.write_text(config.read_text("utf-8").replace("../data/train", "../new/train"), "utf-8")
+    assert files[0].endswith("new/train.source")
+    return path
+
+
+def test_a_vocabulary_grows_and_new_tokens_begin_with_the_mean_of_their_pieces(
+    first: Path, grown: Path, tmp_path: Path
+) -> None:
+    pellucid.train(read(grown, {"training.peak_rate": 0.0}), tmp_path / "run")
+    old, new = load_model(first / "runs" / "letters"), load_model(tmp_path / "run")
+    size = old.vocabulary.source_size
+    assert size < new.vocabulary.source_size <= size + 12
+    rows, expected = new.model.embedding.weight, old.model.embedding.weight  # type: ignore[union-attr]
+    assert torch.equal(rows[:size], expected)
+    added = parts(old.vocabulary, new.vocabulary, "target")
+    assert max(map(len, added)) > 1
+    for row, ids in zip(rows[size:], added, strict=True):
+        torch.testing.assert_close(row, expected[ids].mean(0))
+    assert new.vocabulary.unknown_in("ab öç") == [] != old.vocabulary.unknown_in("ab öç")
+    again = {"training.start_from": str(tmp_path / "run"), "vocabulary.grow": 0}
+    pellucid.train(read(grown, again), tmp_path / "again")
+    assert load_model(tmp_path / "again").vocabulary.same_as(new.vocabulary)
+
+
+def test_a_grown_training_is_the_same_from_prepared_text_and_resumed(grown: Path, tmp_path: Path) -> None:
+    pellucid.train(read(grown), tmp_path / "whole")
+    prepare(read(grown), tmp_path / "text", 1, print)
+    pellucid.train(read(grown, {"data.prepared": tmp_path / "text"}), tmp_path / "mapped")
+    assert short_runs.same_weights(tmp_path / "whole", tmp_path / "mapped")
+    pellucid.train(read(grown, {"training.steps": 3}), tmp_path / "parts")
+    pellucid.train(read(grown), tmp_path / "parts", resume=True)
+    assert short_runs.same_weights(tmp_path / "whole" / "last", tmp_path / "parts" / "last")
+    with pytest.raises(UsageError, match="it was prepared with another vocabulary"):
+        pellucid.train(
+            read(grown, {"data.prepared": tmp_path / "text", "vocabulary.grow": 0}), tmp_path / "x"
+        )
+
+
+def test_only_a_vocabulary_that_is_there_grows(first: Path) -> None:
+    said = "[vocabulary] grow = 9 adds tokens to the vocabulary of a model to start from, and none is named."
+    with pytest.raises(UsageError, match=re.escape(said)):
+        read(toml(first), {"vocabulary.grow": 9})
 
 
 # In one command

@@ -12,7 +12,7 @@ from pellucid.config.schema import PREPARATIONS, Config, DataConfig, Translation
 from pellucid.data.batch import Batch
 from pellucid.data.corpus import Pair
 from pellucid.learning import validation
-from pellucid.learning.setting_up import prepare_vocabulary
+from pellucid.learning.starting import prepare_vocabulary
 from pellucid.learning.step import Validation
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary
