@@ -109,8 +109,8 @@ class Shares:
 
     def collect(self) -> Sequence[Sequence[Tensor]]:
         """Leave the sum over all processes in each process's gradients. There are no others to add."""
-        if not self._is_summed:
-            gradients = [each.grad for each in self._losses.parameters() if each.grad is not None]
+        gradients = [each.grad for each in self._losses.parameters() if each.grad is not None]
+        if gradients and not self._is_summed:  # there are none before a step is computed again, in parts
             with self._ranks.noticing():
                 summed = torch._utils._flatten_dense_tensors(gradients)
                 dist.all_reduce(summed)

@@ -1,32 +1,13 @@
 """Two real processes train together, started by torchrun: they learn what one process learns."""
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import short_runs
+from ranked import torchrun, train
 
 from pellucid.config.toml_file import to_toml
 from pellucid.learning.ranks import Ranks, rank_here
-
-COMMAND = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node"]
-
-
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def train(count: int, folder: Path, *arguments: str, out: str = "run") -> subprocess.CompletedProcess[str]:
-    """Train with so many processes the configuration in a folder, on a thread each."""
-    command = ["-m", "pellucid", "train", str(folder / "c.toml"), "--out", str(folder / out), *arguments]
-    several = [*COMMAND, str(count), "--master-port", str(port())]
-    start = several if count > 1 else [sys.executable]
-    return subprocess.run([*start, *command], capture_output=True, text=True, timeout=120, env=os.environ)
 
 
 def losses(run: Path) -> list[float]:
@@ -43,19 +24,19 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("sharded", ["false", pytest.param("true", marks=pytest.mark.slow)])
 def test_two_processes_learn_what_one_learns(sharded: str, folder: Path) -> None:
-    alone = train(1, folder, out="alone")
+    alone = torchrun(1, *train(folder, out="alone"))
     assert alone.returncode == 0, alone.stderr
-    both = train(2, folder, "--set", f"training.sharded={sharded}")
+    both = torchrun(2, *train(folder, f"training.sharded={sharded}"))
     assert both.returncode == 0, both.stderr
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
     assert both.stderr.count("The model is in") == 1
     # Resumed by another number of processes, then by as many.
     accept = ["--resume", "--accept", "training.sharded"]
     for count, steps in ((1, 8), (2, 10)):
-        to = ["--set", f"training.steps={steps}", "--set", f"training.sharded={sharded}", *accept]
-        resumed = train(count, folder, *to)
+        to = [f"training.steps={steps}", f"training.sharded={sharded}", *accept]
+        resumed = torchrun(count, *train(folder, *to))
         assert resumed.returncode == 0, resumed.stderr
-    train(1, folder, *to, out="alone")
+    torchrun(1, *train(folder, *to, out="alone"))
     assert len(losses(folder / "run")) == 10
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
 
