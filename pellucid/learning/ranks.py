@@ -10,14 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch._C._distributed_c10d import PrefixStore, TCPStore
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from pellucid.errors import PellucidError
 
@@ -93,11 +93,14 @@ class Ranks:
         try:
             yield
         except RuntimeError as error:
-            if self.heart is None or not isinstance(error, dist.DistError):
+            if self.heart is None or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
                 raise
             self.heart.patience = CUT_OFF
-            self.heart.join()  # it ends this process if one is gone
-            raise
+            self.heart.join(2 * CUT_OFF)  # it ends this process if another one is gone
+            raise PellucidError(
+                f"rank {self.number} of {self.count}: the connection to another process broke: {error}. Go "
+                "on from the last checkpoint with the same command and --resume."
+            ) from error
 
 
 def rank_here() -> Ranks:
@@ -107,6 +110,14 @@ def rank_here() -> Ranks:
         for names, default in ((RANK, 0), (COUNT, 1), (LOCAL, 0))
     )
     return Ranks(number, count, local)
+
+
+def connect(answers: bool) -> Store:
+    """Return a connection to where processes leave notes for each other; `answers` for the one that keeps
+    them. Those of before a restart stay apart."""
+    address, port = os.environ["MASTER_ADDR"], int(os.environ.get("MASTER_PORT", "29500"))
+    store = TCPStore(address, port, is_master=answers, timeout=timedelta(seconds=AT_START))
+    return PrefixStore(f"pellucid {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
 
 def was_restarted() -> bool:
@@ -126,16 +137,16 @@ def joined() -> Iterator[Ranks]:
             f"this is process {ranks.number} of {ranks.count}, but MASTER_ADDR does not say where the first "
             "one is. Start them with torchrun, or set MASTER_ADDR and MASTER_PORT for all of them."
         )
-    environment = {"RANK": ranks.number, "WORLD_SIZE": ranks.count, "LOCAL_RANK": ranks.local}
-    os.environ.update({"MASTER_PORT": os.environ.get("MASTER_PORT", "29500")})
-    os.environ.update({name: str(value) for name, value in environment.items()})
     if torch.cuda.is_available():
         torch.cuda.set_device(ranks.local)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, timeout=LONGEST)
+    # Kept for its lifetime: the first process answers the others, unless torchrun does.
+    store = connect(ranks.is_first and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True")
+    dist.init_process_group(backend, store=store, rank=ranks.number, world_size=ranks.count, timeout=LONGEST)
     ranks.heart = Heart(ranks.number, ranks.count)
     try:
         yield ranks
+        ranks.add_up(0)  # nobody leaves before the first has written all
         ranks.heart.stop(DONE)
     except BaseException:
         ranks.heart.stop(0)
@@ -157,16 +168,14 @@ class Heart(threading.Thread):
         super().__init__(daemon=True)
         self._number, self._next, self._count = number, (number + 1) % count, count
         self._ending, self.patience = threading.Event(), AT_START
-        address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-        store = TCPStore(address, port, is_master=False, timeout=timedelta(seconds=SILENT))
-        self._store = PrefixStore(f"heart {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
+        self._store = connect(False)
         self.start()
 
     def stop(self, how: int) -> None:
         """End this thread. how: DONE if this process ends well, else 0."""
         self._ending.set()
         self.join()
-        if how:
+        with suppress(RuntimeError):  # what keeps the signs may have ended before
             self._tell(how)
 
     def run(self) -> None:
@@ -175,7 +184,7 @@ class Heart(threading.Thread):
         while not self._ending.wait(BEAT):
             try:
                 self._tell(1)
-                signs, lost = self._store.add(str(self._next), 0), self._store.add("lost", 0)
+                signs, lost = self._store.add(f"life {self._next}", 0), self._store.add("lost", 0)
             except RuntimeError:  # what keeps the signs is gone: torchrun, or the first process
                 self._end(0, "no sign of life can be read any more")
             if lost:
@@ -187,7 +196,7 @@ class Heart(threading.Thread):
                 self._end(self._next, "it was killed, or it hangs")
 
     def _tell(self, signs: int) -> None:
-        self._store.add(str(self._number), signs)
+        self._store.add(f"life {self._number}", signs)
 
     def _end(self, lost: int, why: str) -> None:
         message = (

@@ -4,6 +4,7 @@ process would have.
 It stands behind the same four verbs as `Workers`.
 """
 
+import gc
 import random
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -125,4 +126,7 @@ class Shares:
         return nullcontext()
 
     def close(self) -> None:
-        """Nothing is to be stopped: the processes end by themselves."""
+        """Give up the gradients' memory, before the processes part: later, it would wait for threads of gloo
+        that wait for Python's lock."""
+        del self._losses
+        gc.collect()
