@@ -98,7 +98,7 @@ class Door:
     """The limits of each client, and of all together."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits, self.open, self.characters = limits, 0, 0  # characters: since the start
+        self._limits, self.open = limits, 0
         self._rates = dict[str, Rate]()
 
     @contextmanager
@@ -116,7 +116,6 @@ class Door:
         self.open += 1
         try:
             yield
-            self.characters += characters
         finally:
             self.open -= 1
 

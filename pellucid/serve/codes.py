@@ -7,6 +7,7 @@ from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
 
 LONGEST = 35  # characters of a code (RFC 5646, section 4.4.1)
+OLD = {"pb": "pt-br", "zt": "zh-hant"}  # what LibreTranslate called them before
 SAME = {"nb": "no", "no": "nb"}  # Norwegian, of which most write Bokmål
 
 
@@ -59,6 +60,7 @@ def find(code: str, codes: Mapping[str, str]) -> str | None:
     """Return the language that a client means: for EN-US also en, if there is no American English. Its code
     becomes shorter until it is known (RFC 4647, section 3.4)."""
     written = code[:LONGEST].lower().replace("_", "-")
+    written = OLD.get(written, written)
     while written and written not in codes:
         written = written.rpartition("-")[0]
     return codes.get(written)

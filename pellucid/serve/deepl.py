@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.errors import UsageError, list_known
+from pellucid.errors import UsageError
 from pellucid.serve.admission import Refusal
 from pellucid.serve.body import Body
 from pellucid.serve.codes import name_of, short
 from pellucid.serve.documents import translate_documents
+from pellucid.serve.markup import letters_in
 from pellucid.serve.routes import FILES, FORM, JSON, Asked, Route
 from pellucid.serve.service import AUTO, Job, Service
 
@@ -58,48 +59,43 @@ def as_message(status: int, message: str) -> dict[str, str]:
     return {"message": message}
 
 
-def _find(service: Service, name: str, code: str, among: Sequence[str]) -> str:
-    found = service.languages.find(code)
-    if found is None or found not in among:
-        known = list_known([short(each).upper() for each in among])
-        raise UsageError(f"{name} = {code[:20]!r} is not supported, but {known}.")
-    return found
-
-
 async def translate_texts(
-    service: Service, client: str, texts: Sequence[str], source: str | None, target: str, **how: Any
+    service: Service, job: Job, source: str | None, **how: Any
 ) -> list[tuple[str, str]]:
-    """Return the translation of each text as a document, and its language, which is detected if the source is
-    None or "auto". A text in the target language comes back as it is. how: settings of `translate_documents`.
+    """Return the translation of each text of a job as a document, and its language. A text in the target
+    language comes back as it is.
+
+    job: without languages of its texts. source: their language; it is detected if this is None or "auto".
+    how: settings of `translate_documents`.
     """
     languages = service.languages
-    target = _find(service, "target_lang", target, languages.targets())
-    source = source or AUTO
-    known = AUTO if source.lower() == AUTO else _find(service, "source_lang", source, languages.sources())
+    target = languages.find(job.target, languages.targets(), "target_lang")
+    known = AUTO
+    if source and source.lower() != AUTO:
+        known = languages.find(source, languages.sources(), "source_lang")
     able = {target, *languages.sources(target)}
-    sources = [code for code, _ in await service.sources(texts, known, able)]
-    done = await translate_documents(service, Job(client, texts, sources, target), **how)
+    sources = [code for code, _ in await service.sources(job.texts, known, able)]
+    done = await translate_documents(service, job._replace(sources=sources, target=target), **how)
     return [*zip(done, sources, strict=True)]
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     """Translate texts, each as a document."""
     body = asked.body
-    texts = [body.text] if isinstance(body.text, str) else body.text
     for name in WITHOUT:
         if body.model_extra.get(name):
             raise Refusal(403, f"{name}: {NOT_HERE}")
-    form, split = body.tag_handling or "text", body.split_sentences or "1"
+    texts, form = [body.text] if isinstance(body.text, str) else body.text, body.tag_handling or "text"
+    split = body.split_sentences or "1"
     cut = {"lines": split == "1", "sentences": split != "0", "outline": body.outline_detection}
     fields = {"ignored": "ignore_tags", "splitting": "splitting_tags", "inline": "non_splitting_tags"}
     cut |= {name: _names(getattr(body, field)) for name, field in fields.items()}
-    target = _target(service, body)
-    asking = translate_texts(service, asked.client, texts, body.source_lang, target, form=form, **cut)
-    said = list[dict[str, Any]]()
-    for before, (after, language) in zip(texts, await asking, strict=True):
+    job, said = Job(asked.client, texts, (), _target(service, body), form=form), list[dict[str, Any]]()
+    done = await translate_texts(service, job, body.source_lang, **cut)
+    for before, (after, language) in zip(texts, done, strict=True):
         said.append({"detected_source_language": short(language).upper(), "text": after})
         if body.show_billed_characters:
-            said[-1]["billed_characters"] = len(before)
+            said[-1]["billed_characters"] = letters_in(before, form)
         if body.model_type:
             said[-1]["model_type_used"] = body.model_type.removeprefix("prefer_")
     return {"translations": said}
@@ -112,7 +108,7 @@ def _names(tags: Tags) -> list[str]:
 def _target(service: Service, body: Translate) -> str:
     """Return the language to translate to, with the formality that is asked for."""
     targets = service.languages.targets()
-    target = _find(service, "target_lang", body.target_lang, targets)
+    target = service.languages.find(body.target_lang, targets, "target_lang")
     register = REGISTERS.get(body.formality.removeprefix("prefer_"), "")
     if target + register in targets:
         return target + register
@@ -138,7 +134,7 @@ async def languages(service: Service, asked: Asked) -> list[dict[str, Any]]:
 
 async def usage(service: Service, asked: Asked) -> dict[str, int]:
     """Return how many characters were translated since the start, and how many may be."""
-    return {"character_count": service.door.characters, "character_limit": NO_LIMIT}
+    return {"character_count": service.letters, "character_limit": NO_LIMIT}
 
 
 async def glossary_pairs(service: Service, asked: Asked) -> dict[str, list[Any]]:

@@ -11,15 +11,12 @@ from pellucid.serve.texts import Plan, make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
 
-async def translate_documents(service: Service, job: Job, form: str = "text", **cut: Any) -> list[str]:
-    """Return the translation of each text of a job. form: "text", "html" or "xml". cut: more settings of
-    `make_plan`."""
-    return [best for best, *_ in await translate_ways(service, job, 1, form, **cut)]
+async def translate_documents(service: Service, job: Job, **cut: Any) -> list[str]:
+    """Return the translation of each text of a job. cut: settings of `make_plan`."""
+    return [best for best, *_ in await translate_ways(service, job, 1, **cut)]
 
 
-async def translate_ways(
-    service: Service, job: Job, count: int, form: str = "text", **cut: Any
-) -> list[list[str]]:
+async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> list[list[str]]:
     """Return several translations of each text of a job, the best first: the first of each sentence, then the
     second of each, and so on. A text in the target language is its own, unless a model translates it."""
     ways, target, languages = [[text] for text in job.texts], job.target, service.languages
@@ -33,7 +30,7 @@ async def translate_ways(
                 beam = options.get("beam", model.translator.config.translation.beam)
                 options |= {"n_best": count, "beam": max(count, beam)}
             part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
-            plans = await service.aside(_plan, part.texts, form, source, cut)
+            plans = await service.aside(_plan, part.texts, job.form, source, cut)
             align, said = partial(_align, service, model, target), list[list[str]]()
             for rank in range(count):
                 translate = partial(_translate, service, part, known, rank)
@@ -52,7 +49,7 @@ async def _translate(
 ) -> list[Hypothesis]:
     """Return the hypothesis of this rank for each sentence. known: those of sentences so far, by text."""
     if new := [text for text in dict.fromkeys(texts) if text not in known]:
-        sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new))
+        sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new), form="text")
         known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
     return [known[text][: rank + 1][-1] for text in texts]  # the last one if there are fewer
 

@@ -1,11 +1,11 @@
 """Which model translates between which languages, and in which language a text is."""
 
 import functools
-from collections.abc import Iterable, KeysView
+from collections.abc import Iterable, KeysView, Sequence
 from typing import Any, NamedTuple
 
 from pellucid.errors import UsageError, did_you_mean, list_known
-from pellucid.serve.codes import broad, by_codes, find
+from pellucid.serve.codes import broad, by_codes, find, short
 
 READ = 2000  # characters of a text, in which its language is detected
 
@@ -55,9 +55,15 @@ class Languages:
         self.known = [*dict.fromkeys([*self.sources(), *self.targets()])]
         self._codes = by_codes(self.known)
 
-    def find(self, code: str) -> str | None:
-        """Return the language that a client means by a code, or None if there is none."""
-        return find(code, self._codes)
+    def find(self, code: str, among: Sequence[str], field: str = "") -> str:
+        """Return the one of these languages that a client means by a code; raise an error if there is none.
+        field: of the request, if the error shall name it and all of the languages."""
+        if (found := find(code, self._codes)) is not None and found in among:
+            return found
+        if not field:
+            raise UsageError(f"{code} is not supported")
+        known = list_known([short(each).upper() for each in among])
+        raise UsageError(f"{field} = {code[:20]!r} is not supported, but {known}.")
 
     @property
     def pairs(self) -> KeysView[tuple[str, str]]:

@@ -21,7 +21,6 @@ from pellucid.serve.files import READERS, read_file
 from pellucid.serve.routes import FILES, FORM, JSON, Asked, Route
 from pellucid.serve.service import AUTO, KEPT, Job, Service
 
-OTHER_NAMES = {"pb": "pt-BR", "zt": "zh-Hant"}  # codes of older versions
 SHOWN = 3  # languages that /detect names
 SURE = 0.9  # how probable a language without a model must be so that a text is refused
 Text = Annotated[str, Field(min_length=1)]
@@ -74,10 +73,7 @@ def _check_size(service: Service, texts: Sequence[str], most: int) -> None:
 
 
 def _language(service: Service, code: str) -> str:
-    """Return the language that a code means. Raise an error if it is not served."""
-    if (found := service.languages.find(OTHER_NAMES.get(code, code))) is None:
-        raise UsageError(f"{code} is not supported")
-    return found
+    return service.languages.find(code, service.languages.known)
 
 
 async def _sources(service: Service, body: Any, texts: Sequence[str]) -> list[tuple[str, float]]:
@@ -97,8 +93,9 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     texts = body.q if is_list else [body.q]
     _check_size(service, texts, service.limits.texts)
     found = await _sources(service, body, texts)
-    job = Job(asked.client, texts, [code for code, _ in found], _language(service, body.target))
-    ways = await translate_ways(service, job, 1 + body.alternatives, body.format)
+    sources, target = [code for code, _ in found], _language(service, body.target)
+    job = Job(asked.client, texts, sources, target, form=body.format)
+    ways = await translate_ways(service, job, 1 + body.alternatives)
     said: dict[str, list[Any]] = {"translatedText": [best for best, *_ in ways]}
     if body.source == AUTO:
         said["detectedLanguage"] = [*map(_told, found)]
@@ -158,8 +155,8 @@ async def translate_file(service: Service, asked: Asked) -> dict[str, str]:
     _check_size(service, texts, service.limits.characters)
     ((source, _),) = await _sources(service, body, ["\n".join(texts)])
     for some in (texts[start : start + most] for start in range(0, len(texts), most)):
-        job = Job(asked.client, some, [source] * len(some), target, seconds=end - time.monotonic())
-        done += await translate_documents(service, job, file.form, ignored=file.ignored)
+        job = Job(asked.client, some, [source] * len(some), target, {}, end - time.monotonic(), file.form)
+        done += await translate_documents(service, job, ignored=file.ignored)
     found = secrets.token_urlsafe(16) + name.suffix
     service.files[found] = f"{name.stem}_{short(target)}{name.suffix}", await service.aside(file.fill, done)
     return {"translatedFileUrl": f"{asked.request.base_url}download_file/{found}"}

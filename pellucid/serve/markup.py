@@ -83,6 +83,13 @@ def source_of(nodes: Iterable[Node]) -> str:
     return "".join(node.raw for node in nodes)
 
 
+def letters_in(document: str, form: str) -> int:
+    """Return how many characters a document has. Those of tags in HTML and XML do not count."""
+    if form == "text":
+        return len(document)
+    return sum(len(each[0]) for each in _PIECE.finditer(document) if not (each["name"] or each["alone"]))
+
+
 def pieces_of(
     document: str, form: str, lines: bool = True, splitting: Collection[str] = ()
 ) -> Iterator[Node]:

@@ -112,7 +112,7 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
             if getattr(asked.body, name):
                 message = f"{name} belongs to a sentence, and format is {asked.body.format!r}. "
                 raise UsageError(f"{message}Leave out one of both.")
-        texts = await translate_documents(service, job, asked.body.format)
+        texts = await translate_documents(service, job._replace(form=asked.body.format))
         pairs = zip(texts, job.sources, strict=True)
         return {"translations": [{"text": text, "source": source} for text, source in pairs]}
     for translation, source in zip(await service.translate(job), job.sources, strict=True):

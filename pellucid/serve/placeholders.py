@@ -10,7 +10,8 @@ PLACEHOLDER = re.compile(
     | %% | (?<!\d) % (?: \d++\$ | \([^()\s]*+\) )? [-+\#\d.*]*+ (?: hh?|ll?|[zjtqL] )? [diouxXeEfFgGcrspaA@]
     | \{\{ [^{}]*+ \}\} | \{% [^{}%]*+ %\} | \\[nrt]
     | [$%\#]? \{ \s*+ [\w.$-]*+ \s*+ (?: [,:|!\[] (?: [^{}]++ | \{[^{}]*+\} )*+ )? \}
-    | (?: (?<!\w) [+\-−±] )? \d++ (?: [.,:/'’\-\u00a0\u202f\u2009] \d++ )*+ )
+    | (?: (?<!\w) [+\-−±] )? \d++ (?: [.,:/'’\-\u00a0\u202f\u2009] \d++ )*+
+        (?: [\ \u00a0\u202f]? % (?! [%({] | [-+\#\d.*$]*+ [A-Za-z@] ) )? )
     """,
     re.VERBOSE,
 )
@@ -40,9 +41,9 @@ def leave_out(translation: str, source: str) -> str:
 def _loose(placeholder: str) -> re.Pattern[str]:
     """Return the pattern of the forms that a model may give to a placeholder: a number with other separators,
     anything else with other spaces or case."""
-    if re.fullmatch(r"[+\-−±]?\d[\d.,:/'’\-\s]*", placeholder):
+    if re.fullmatch(r"[+\-−±]?\d[\d.,:/'’\-\s]*%?", placeholder):
         sign = "" if placeholder[0].isdigit() else r"[+\-−–±]\s?"
-        digits = r"[.,:/'’\-\s]?".join(re.findall(r"\d", placeholder))
+        digits = r"[.,:/'’\-\s]?".join(re.findall(r"\d", placeholder)) + r"\s?%" * placeholder.endswith("%")
         return re.compile(rf"(?<!\d){sign}{digits}(?!\d)")
     end = r"\b" if placeholder[-1].isalnum() else ""
     return re.compile(r"\s*".join(map(re.escape, placeholder)) + end, re.IGNORECASE)

@@ -9,7 +9,7 @@ from pellucid.serve.body import Body
 from pellucid.serve.codes import short
 from pellucid.serve.deepl import translate_texts
 from pellucid.serve.routes import Asked, Route
-from pellucid.serve.service import AUTO, Service
+from pellucid.serve.service import AUTO, Job, Service
 
 
 class Several(Body):
@@ -30,9 +30,8 @@ class One(Several):
 
 async def _translate(service: Service, asked: Asked, form: str = "text") -> list[tuple[str, str]]:
     texts = [asked.body.text] if isinstance(asked.body.text, str) else asked.body.text
-    said = await translate_texts(
-        service, asked.client, texts, asked.body.source, asked.body.target, form=form
-    )
+    job = Job(asked.client, texts, (), asked.body.target, form=form)
+    said = await translate_texts(service, job, asked.body.source)
     return [(text, short(language)) for text, language in said]
 
 

@@ -18,6 +18,7 @@ from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import Batcher
 from pellucid.serve.keys import Keys
 from pellucid.serve.languages import Languages, Named, detect, identifier
+from pellucid.serve.markup import letters_in
 from pellucid.translate.call import Call, is_one
 from pellucid.translate.translation import Translation, translations_of
 from pellucid.translator import load
@@ -40,7 +41,7 @@ class Model:
         self.batcher = Batcher(decoder, typical.requests, typical.special, memory)
         self.batcher.measure()
         self.queue = Queue(lambda: self.batcher.speed)
-        self._tokens, self._characters = 1000.0, 4000.0  # of what was translated so far
+        self._tokens, self._letters = 1000.0, 4000.0  # of what was translated so far
 
     def to(self, target: str) -> str | None:
         """Return what the translator calls a target language: None if it does not name its languages."""
@@ -49,7 +50,7 @@ class Model:
     def cost(self, job: "Job") -> float:
         """Return how many tokens have to be computed for a job, as far as its texts tell before they become
         tokens."""
-        options, tokens = job.options, job.characters * self._tokens / self._characters + len(job.texts)
+        options, tokens = job.options, job.letters * self._tokens / self._letters + len(job.texts)
         beam = options.get("beam", self.translator.config.translation.beam)
         width = options.get("n_best", 1) if options.get("sample") else beam
         return self.batcher.cost(tokens, width, len(job.texts) * options.get("min_length", 0))
@@ -59,13 +60,13 @@ class Model:
         options: Any = {**job.options, "memory": self.memory}
         call = self.translator.prepare(job.texts, self.to(job.target), options)
         self._tokens += sum(len(one.source) for one in call.requests)
-        self._characters += job.characters
+        self._letters += job.letters
         return call
 
 
 class Job(NamedTuple):
     """What a client asks: its texts, the language of each, the language to translate to, the options of
-    `translate`, and in how many seconds at most."""
+    `translate`, in how many seconds at most, and whether the texts are "text", "html" or "xml"."""
 
     client: str
     texts: Sequence[str]
@@ -73,11 +74,17 @@ class Job(NamedTuple):
     target: str
     options: Mapping[str, Any] = MappingProxyType({})
     seconds: float = math.inf
+    form: str = "text"
 
     @property
     def characters(self) -> int:
         """Return the length of all texts."""
         return sum(map(len, self.texts))
+
+    @property
+    def letters(self) -> int:
+        """Return the length of all texts without their tags, which are not translated."""
+        return sum(letters_in(text, self.form) for text in self.texts)
 
     @property
     def key(self) -> int:
@@ -111,7 +118,7 @@ class Service:
         self._named, self._make = named, partial(Model, device=device, precision=precision, memory=memory)
         self._hands = ThreadPoolExecutor(HANDS, "pellucid hands")
         self.files: Any = TTLCache(ROOM * limits.body_bytes, KEPT, getsizeof=lambda file: len(file[1]))
-        self.is_stopping = False
+        self.is_stopping, self.letters = False, 0  # letters: that were translated since the start
         self.models, self.languages = self.load()
         if len(self.languages.sources()) > 1:  # so that the first detection does not wait for it
             threading.Thread(target=identifier, daemon=True).start()
@@ -185,6 +192,7 @@ class Service:
             try:
                 async with asyncio.timeout(seconds):
                     yield
+                self.letters += job.letters
             except TimeoutError:
                 raise Refusal(503, LATE, sum(model.queue.seconds for model in parts)) from None
 

@@ -54,7 +54,7 @@ class Phrases(Service):
     ) -> None:
         self.limits = Limits(client_requests_per_minute=requests_a_minute)
         self.door, self._hands, self.keys = Door(self.limits), ThreadPoolExecutor(2), keys
-        self.is_stopping, self.models, self._phrase = False, [], phrase
+        self.is_stopping, self.letters, self.models, self._phrase = False, 0, [], phrase
         self.languages = Languages([("phrases", pairs, Everything())])
 
     async def detect(self, texts: Sequence[str]) -> list[dict[str, float]]:

@@ -46,6 +46,15 @@ def test_its_own_client_translates_and_lists(client: deepl.Translator) -> None:
     assert client.get_glossary_languages() == []
 
 
+def test_tags_are_not_charged(client: deepl.Translator) -> None:
+    before = client.get_usage().character.count or 0
+    text = '<h1 class="a">One <!-- not this --><b>&amp; two</b></h1><script>var a</script> 1 < 2'
+    for handling, count in (("html", 19), ("xml", 19), (None, len(text))):
+        said = client.translate_text(text, target_lang="DE", tag_handling=handling)
+        assert isinstance(said, deepl.TextResult) and said.billed_characters == count
+    assert client.get_usage().character.count == before + 2 * 19 + len(text)
+
+
 SPLIT = "One. Two\nthree"
 FORMS: list[tuple[dict[str, Any], str, str]] = [
     ({}, SPLIT, "[One.] [Two]\n[three]"),

@@ -81,6 +81,8 @@ def test_a_language_is_detected_among_those_that_are_served() -> None:
         ("ar", "arb_Arab"),
         ("arz", "arz_Arab"),
         ("pt-PT", "pt-BR"),
+        ("pb", "pt-BR"),
+        ("zt", "zho_Hant"),
         ("de", None),
         ("", None),
         ("-", None),
@@ -89,8 +91,11 @@ def test_a_language_is_detected_among_those_that_are_served() -> None:
 )
 def test_a_language_is_found_by_any_code_that_means_it(code: str, language: str | None) -> None:
     targets = ("arz_Arab", "arb_Arab", "nob_Latn", "zho_Hans", "zho_Hant", "pt-BR")
-    served = [("eng_Latn", target) for target in targets]
-    assert Languages([("a", served, 1)]).find(code) == language
+    languages = Languages([("a", [("eng_Latn", target) for target in targets], 1)])
+    if language is not None:
+        assert languages.find(code, languages.known) == language
+    with pytest.raises(UsageError, match="not supported"):
+        languages.find(code, languages.known if language is None else ["another"])
 
 
 @pytest.mark.parametrize(

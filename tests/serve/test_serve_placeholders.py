@@ -9,7 +9,8 @@ from pellucid.serve.placeholders import PLACEHOLDER, mend
     ("text", "found"),
     [
         ("%s, %1$s: %(name)s %d %5.2f %% %@", ["%s", "%1$s", "%(name)s", "%d", "%5.2f", "%%", "%@"]),
-        ("50% de 20 % des", ["50", "20"]),
+        ("50% de 20 % des 1,5%. 3%% 4 %d 5 %.2f 6 %1$s", ["50%", "20 %", "1,5%", "3", "%%", "4", "%d", "5", "%.2f", "6",
+                                                     "%1$s"]),
         ("{name} {0} {} {{x}} ${x} {0:.1f}", ["{name}", "{0}", "{}", "{{x}}", "${x}", "{0:.1f}"]),
         ("{{ a.b }} {% if %}", ["{{ a.b }}", "{% if %}"]),
         ("{n, plural, one {a file} other {# files}}", ["{n, plural, one {a file} other {# files}}"]),
@@ -35,6 +36,8 @@ def test_placeholders_are_found(text: str, found: list[str]) -> None:
         ("{{ x }}", "{{x}}", None),
         ("1,000.5 km", "1.000,5 km", "1,000.5 km"),
         ("-5", "− 5", "-5"),
+        ("1,000% of", "1.000 % de", "1,000% de"),
+        ("100% of", "100 de", None),
         ("%s of %s", "%s", None),
         ("a 3", "b", None),
         ("a 3", "3 and 3", None),

@@ -13,7 +13,7 @@ from pellucid.serve.placeholders import PLACEHOLDER
 WORDS = ["red", "dog", "house", "über", "naïve", "दिल्ली", "कुत्ता", "犬", "runs", "&", "<", "not"]
 PLACES = ["%s", "%d", "%1$s", "%(n)s", "%%", "{0}", "{name}", "{{x}}", "{{ y.z }}", "${v}", "%{w}"]
 URL = "https://a.org/b?c=1&d=2"
-PLACES += [URL, "me@b.org", "-3", "1,000.5", "12:30"]
+PLACES += [URL, "me@b.org", "-3", "1,000.5", "12:30", "100%"]
 TAG = re.compile(r"<(/?)(\w+)[^<>]*?(/?)>")
 
 
