@@ -2,7 +2,6 @@
 refused as DeepL refuses it to a key that may not use it."""
 
 import re
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
