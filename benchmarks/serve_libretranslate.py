@@ -69,14 +69,14 @@ def make_packages(marian: Path, folder: Path) -> Path:
 
 
 @contextmanager
-def libretranslate(python: Path, packages: Path, log: Path) -> Iterator[SimpleNamespace]:
+def libretranslate(python: Path, packages: Path, log: Path) -> Iterator[Any]:
     """Yield the address of LibreTranslate's server, which keeps what it writes beside its packages."""
     home = {f"XDG_{kind}_HOME": str(packages.with_name(kind)) for kind in ("DATA", "CONFIG", "CACHE")}
     settings = home | {"ARGOS_PACKAGES_DIR": str(packages), "ARGOS_BEAM_SIZE": str(BEAM)}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with log.open("w") as file:
-        command = [python, "-u", "-c", START, f"{port}"]
+        command = [str(python), "-u", "-c", START, f"{port}"]
         process = subprocess.Popen(
             command, cwd=log.parent, env=os.environ | settings, stdout=file, stderr=subprocess.STDOUT
         )

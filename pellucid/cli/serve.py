@@ -13,7 +13,7 @@ def run(arguments: argparse.Namespace) -> None:
         from pellucid.serve.admission import Limits
         from pellucid.serve.keys import Keys
         from pellucid.serve.languages import Named
-        from pellucid.serve.running import listen
+        from pellucid.serve.running import bind
         from pellucid.serve.running import run as answer
         from pellucid.serve.service import Service
     except ModuleNotFoundError as error:
@@ -31,11 +31,11 @@ def run(arguments: argparse.Namespace) -> None:
                 f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
             )
     limits, keys = Limits(**dict(arguments.limits)), Keys(arguments.keys)
-    with listen(arguments.host, arguments.port) as listening:
+    with bind(arguments.host, arguments.port) as bound:
         service = Service(named, limits, keys, arguments.device, arguments.precision, arguments.memory)
-        host, port = listening.getsockname()[:2]
+        host, port = bound.getsockname()[:2]
         about = [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"]
         for model in service.models:
             about.append(f"{model.name}: {', '.join('-'.join(pair) for pair in model.pairs)}")
         about.append("limits: " + ", ".join(f"{name} = {value}" for name, value in vars(limits).items()))
-        answer(service, listening, about)
+        answer(service, bound, about)

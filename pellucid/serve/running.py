@@ -105,18 +105,22 @@ class Line(logging.Formatter):
         return json.dumps({"time": record.created, **said})
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket at this address; raise an error if that is not possible."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket with this address, which does not listen yet; raise an error if it cannot be had."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    if os.name == "posix":  # elsewhere this would allow two servers at one address
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        bound.bind((host, port))
+        return bound
     except OSError as error:
+        bound.close()
         number = error.errno or 0  # negative if the name is not known
         reason = os.strerror(number) if number > 0 else error.strerror
         raise PellucidError(f"{host}:{port}: {reason}. Choose another --host or --port.") from error
 
 
-def run(service: Service, listening: socket.socket, about: Sequence[str]) -> None:
+def run(service: Service, bound: socket.socket, about: Sequence[str]) -> None:
     """Answer requests until a signal, then finish those that were accepted. about: see `Server`."""
     config = uvicorn.Config(
         make_app(service),
@@ -137,7 +141,7 @@ def run(service: Service, listening: socket.socket, about: Sequence[str]) -> Non
     warnings.simplefilter("ignore")  # some quote what a model does not know
     sys.setswitchinterval(SWITCH)
     collect()
-    asyncio.run(_run(service, Server(config, service, about), listening))
+    asyncio.run(_run(service, Server(config, service, about), bound))
     service.close()
 
 
@@ -149,12 +153,12 @@ def collect() -> None:
     gc.freeze()
 
 
-async def _run(service: Service, server: Server, listening: socket.socket) -> None:
+async def _run(service: Service, server: Server, bound: socket.socket) -> None:
     wanted = asyncio.Event()
     reloading = asyncio.create_task(_reload(service, wanted))
     if hasattr(signal, "SIGHUP"):
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, wanted.set)
-    await server.serve(sockets=[listening])
+    await server.serve(sockets=[bound])  # obeys signals, then listens
     reloading.cancel()
 
 

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from fake_models import finished
 
-from pellucid.serve.running import Line, Protocol, Server, _reload, listen
+from pellucid.serve.running import Line, Protocol, Server, _reload, bind
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]}
@@ -35,8 +35,11 @@ async def started(listening: socket.socket) -> Server:
 
 def test_what_is_connected_is_answered_when_the_server_stops() -> None:
     async def play() -> None:
-        with listen("127.0.0.1", 0) as listening:
-            server, address = await started(listening), listening.getsockname()
+        with bind("127.0.0.1", 0) as listening:
+            address = listening.getsockname()
+            with pytest.raises(ConnectionRefusedError):  # nobody comes before signals are obeyed
+                socket.create_connection(address)
+            server = await started(listening)
             # Until shutdown waits for something, the server's loop does not run: these are not accepted.
             clients = [socket.create_connection(address) for _ in range(5)]
             for client in clients:
