@@ -3,10 +3,13 @@
 import argparse
 import os
 import tomllib
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pellucid.config.schema import Config
+from pellucid.config.toml_file import read
 from pellucid.errors import PellucidError, did_you_mean
 from pellucid.folder.version import __version__
 
@@ -169,3 +172,15 @@ def folder(argument: str) -> Path:
 
 KINDS: list[Any] = [int, float, Path, text, model, file, folder, setting, whole]
 TYPES = {kind.__name__: kind for kind in KINDS}
+
+
+def configuration(path: Path, settings: Mapping[str, Any]) -> Config:
+    """Read CONFIG with the settings of --set. torch is imported only if a training starts from
+    another program's model."""
+
+    def load(folder: Path) -> Config:
+        from pellucid.interop.importing import config_of
+
+        return config_of(folder)
+
+    return read(path, settings, load)

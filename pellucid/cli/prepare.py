@@ -3,13 +3,13 @@
 import argparse
 import os
 
+from pellucid.cli.arguments import configuration
 from pellucid.cli.lines import put, tell
-from pellucid.config.toml_file import read
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Prepare the text of a configuration; print the folder on standard output."""
-    config = read(arguments.config, dict(arguments.settings))  # before torch is imported
+    config = configuration(arguments.config, dict(arguments.settings))  # before torch is imported
     from pellucid.learning.preparing import prepare
 
     prepare(config, arguments.out, arguments.processes or os.cpu_count() or 1, tell)

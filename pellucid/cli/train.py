@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pellucid.cli.arguments import configuration
 from pellucid.cli.lines import corpus_of, tell
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import check_accepted, read
@@ -79,7 +80,7 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
         return read(path, {"data.train": [files]} | settings), ""
     started = _started(arguments, settings)
     if not files:
-        return read(arguments.config, settings, _config_of), ""
+        return configuration(arguments.config, settings), ""
     from pellucid.learning.choosing import choose_settings
     from pellucid.learning.ranks import rank_here
 
@@ -88,13 +89,6 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
     config, chosen = choose_settings(files, settings, arguments.device, out, tell, started)
     command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
     return config, f"# Chosen by pellucid train; to go on: {command}\n\n{chosen}"
-
-
-def _config_of(folder: Path) -> Config:
-    """Return the configuration of another program's model."""
-    from pellucid.interop.importing import load_folder
-
-    return load_folder(folder).config
 
 
 def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded | None":

@@ -49,15 +49,17 @@ def read(
     return from_table(table, where=str(path), folder=path.parent)
 
 
-def as_config(config: Config | Mapping[str, Any] | str | Path) -> Config:
+def as_config(
+    config: Config | Mapping[str, Any] | str | Path, load: Callable[[Path], Config] | None = None
+) -> Config:
     """Return a Config, given a Config, a dictionary with the structure of a TOML file, or the path of a TOML
-    file."""
+    file. load: as in `read`."""
     if isinstance(config, Config):
         return config
     if not isinstance(config, Mapping):
-        return read(config)
+        return read(config, load=load)
     table = plain(config)
-    _inherit(table, Path())
+    _inherit(table, Path(), load)
     return from_table(table)
 
 

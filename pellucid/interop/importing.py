@@ -54,6 +54,11 @@ def load_folder(
     return loaded
 
 
+def config_of(folder: Path) -> Config:
+    """Return the configuration of a model; see `load_folder`."""
+    return load_folder(folder).config
+
+
 def open_foreign(folder: str | Path) -> Foreign:
     """Open a transformers model folder: read its JSON files and map its tensors. Raise an error if Pellucid
     does not support its architecture."""

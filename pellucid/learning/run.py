@@ -17,6 +17,7 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch, Place, window_size
 from pellucid.errors import PellucidError, UsageError
+from pellucid.interop.importing import config_of
 from pellucid.learning.claim import claim, refuse_taken
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
@@ -50,7 +51,7 @@ def train(
 
     Ctrl-C finishes the step, saves, and raises a PellucidError that says how far the training got.
     """
-    config = as_config(config)
+    config = as_config(config, config_of)
     show = show and rank_here().is_first
     report = report or (say if show else lambda line: None)
     with stop_on_signal(), showing(config) if show else nullcontext(lambda step: None) as show_step:
@@ -85,7 +86,7 @@ def training(
     """
     if not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
-    config = as_config(config)
+    config = as_config(config, config_of)
     texts = tuple(pairs or ()), tuple(validation_pairs or ())
     asked = Request(config, Path(out), resume, accept, device, report, *texts)
     check_text(asked)

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 import short_runs
+import torch
 from ranked import torchrun, train
 
 from pellucid.config.toml_file import to_toml
+from pellucid.folder.load import load_model
 from pellucid.learning.ranks import Ranks, rank_here
 
 
@@ -39,6 +41,25 @@ def test_two_processes_learn_what_one_learns(sharded: str, folder: Path) -> None
     torchrun(1, *train(folder, *to, out="alone"))
     assert len(losses(folder / "run")) == 10
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharded", ["false", "true"])
+def test_what_is_frozen_stays_in_two_processes_too(sharded: str, folder: Path) -> None:
+    frozen = ["--set", 'training.frozen=["encoder.*"]']
+    alone, both = (
+        train(1, folder, *frozen, out="alone"),
+        train(2, folder, *frozen, "--set", f"training.sharded={sharded}"),
+    )
+    assert alone.returncode == 0 == both.returncode, alone.stderr + both.stderr
+    assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
+    first, *_, last = (
+        load_model(each).model.state_dict()
+        for each in sorted((folder / "run" / "averaging" / "checkpoints").iterdir())
+    )
+    for name, tensor in last.items():
+        stays = name.startswith("encoder.") or name.endswith(".key.bias")
+        assert torch.equal(tensor, first[name]) == stays, name
 
 
 def test_who_a_process_is_stands_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
