@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.folder.whole_file import write_new
     from pellucid.learning.log import showing
     from pellucid.learning.ranks import rank_here
-    from pellucid.learning.run import rehearse, training
+    from pellucid.learning.rehearsing import rehearse
+    from pellucid.learning.run import training
     from pellucid.learning.stop import Interrupted, stop_on_signal
     from pellucid.learning.text import Request
 

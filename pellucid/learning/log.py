@@ -211,7 +211,7 @@ class Log:
 def figures_of(step: Step) -> dict[str, Any]:
     """Return what metrics.jsonl records of a step: its number, losses, learning rate, validation …"""
     values = {"step": step.number, "epoch": step.epoch, "seconds": round(step.seconds, 3)}
-    values |= asdict(step.update)
+    values |= asdict(step.update) | {"cost": asdict(step.cost)}
     return values | ({} if step.validation is None else {"validation": step.validation.figures()})
 
 

@@ -15,17 +15,18 @@ import torch
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
-from pellucid.data.batch import Batch, Place, window_size
+from pellucid.data.batch import Batch, Place
 from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.importing import config_of
-from pellucid.learning.claim import claim, refuse_taken
+from pellucid.learning.claim import claim
+from pellucid.learning.cost import cost_of, peak
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
-from pellucid.learning.ranks import Ranks, joined, rank_here, was_restarted
+from pellucid.learning.ranks import joined, rank_here, was_restarted
 from pellucid.learning.saving import finish, save, validate_and_keep, validate_start
 from pellucid.learning.setting_up import Run, set_up
 from pellucid.learning.step import Step, Update
-from pellucid.learning.stop import END, STEP, Interrupted, StopRequest, handle_ctrl_c, stop_on_signal
+from pellucid.learning.stop import END, STEP, Interrupted, handle_ctrl_c, stop_on_signal
 from pellucid.learning.text import Request, Texts, check_text
 
 VALIDATING = 0.1  # the largest share of the minutes that `validations` may take
@@ -93,18 +94,6 @@ def training(
     return _steps(asked)
 
 
-def rehearse(asked: Request) -> None:
-    """Report what a training would do: its text, its size, its steps. Write nothing."""
-    check_text(asked)
-    refuse_taken(asked.out)
-    run, settings = set_up(asked, asked.report, StopRequest(), Ranks()), asked.config.training
-    windows = max(1.0, sum(run.order.quotas) / window_size(run.examples, settings.batch_tokens))
-    batches = sum(1 for _ in itertools.takewhile(lambda each: each[0][0] == 0, run.batches(0)))
-    steps, about = math.ceil(windows * batches / settings.accumulate), "about " * (windows > 1)
-    end = f"{settings.steps:,} steps" + (f" or {settings.minutes:g} minutes" if settings.minutes else "")
-    asked.report(f"an epoch has {about}{steps:,} steps; the training ends after {end}. Nothing was written.")
-
-
 def _steps(asked: Request) -> Generator[Step]:
     """Learn, log, validate and save until the run ends; yield each step. After a signal, save the state and
     raise Interrupted."""
@@ -144,18 +133,19 @@ def _steps(asked: Request) -> Generator[Step]:
 
 def _learn(run: Run, batches: Iterator[tuple[int, Place, Batch]], began: float) -> Step:
     """Learn the next batches. began: when the training began."""
-    position, ranks = run.position, run.ranks
+    position, ranks, now = run.position, run.ranks, time.perf_counter()
     epochs, places, taken = zip(*itertools.islice(batches, run.config.training.accumulate), strict=True)
     try:
         update = run.learner.learn(taken, position.step + 1, run.done)
     except DoesNotFit:
         save(run)
         raise
+    cost = cost_of(taken, time.perf_counter() - now, run.learner, ranks)
     position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
     position.skipped = position.skipped + 1 if update.skipped else 0
     (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
     _judge_update(run, taken, update)
-    return Step(position.step, position.epoch, update, position.seconds)
+    return Step(position.step, position.epoch, update, position.seconds, cost=cost)
 
 
 @contextmanager
@@ -188,6 +178,7 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
             save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
         with closing(run.learner):
             run.learner.start_workers()
+            peak(run.learner.device, run.learner.precision, torch.get_num_threads())  # while memory is free
             yield run, itertools.chain([first], batches), log
         stop.answer = END
         if average := finish(run):

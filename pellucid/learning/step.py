@@ -24,6 +24,17 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a step took, and how well the device was used."""
+
+    tokens_a_second: float = 0.0  # real target tokens
+    ranks: tuple[float, ...] = ()  # of these, what each process computes
+    padding: float = 0.0  # the share of all positions
+    used: float = 0.0  # the operations that the tokens need, as a share of what the devices do in products
+    memory: int = 0  # MB, the most that a process has held so far
+
+
+@dataclass(frozen=True)
 class Sample:
     """A sentence of the validation data: its source, its reference, and the model's translation."""
 
@@ -77,6 +88,7 @@ class Step:
     seconds: float  # training time so far
     validation: Validation | None = None
     best: bool = False  # whether this validation is the best so far
+    cost: Cost = Cost()
 
 
 def share_done(training: TrainingConfig, step: int, seconds: float) -> float:

@@ -201,6 +201,9 @@ def test_a_dry_run_says_all_and_writes_nothing(
         'kind = "word"  # a word is a token: the text has only 8 of them\n',
         "training data: 120 pairs read, 96 kept; 24 held out; unknown tokens: none\n",
         " MB with gradients and AdamW's moments\n",
+        "memory, beside the text: about ",
+        "on the disk: up to ",
+        "6 steps were tried: ",
         " steps; the training ends after 1,000,000,000 steps or 3 minutes. Nothing was written.\n",
     ):
         assert said in outcome.err
