@@ -46,11 +46,9 @@ def test_two_processes_learn_what_one_learns(sharded: str, folder: Path) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("sharded", ["false", "true"])
 def test_what_is_frozen_stays_in_two_processes_too(sharded: str, folder: Path) -> None:
-    frozen = ["--set", 'training.frozen=["encoder.*"]']
-    alone, both = (
-        train(1, folder, *frozen, out="alone"),
-        train(2, folder, *frozen, "--set", f"training.sharded={sharded}"),
-    )
+    frozen = 'training.frozen=["encoder.*"]'
+    alone = torchrun(1, *train(folder, frozen, out="alone"))
+    both = torchrun(2, *train(folder, frozen, f"training.sharded={sharded}"))
     assert alone.returncode == 0 == both.returncode, alone.stderr + both.stderr
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
     first, *_, last = (
