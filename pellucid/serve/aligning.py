@@ -18,7 +18,7 @@ AHEAD = 40  # characters in which a token is looked for
 
 
 def align_texts(
-    translator: TextTranslator, asked: Sequence[tuple[str, Hypothesis, str]], to: str | None = None
+    translator: TextTranslator, to: str | None, asked: Sequence[tuple[str, Hypothesis, str]]
 ) -> list[list[Link]]:
     """Return the links of each (source, hypothesis, its text as it is used): for each word, the source word
     with its largest weight in the last decoder layer's cross-attention, as `align` finds it."""

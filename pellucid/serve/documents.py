@@ -1,13 +1,11 @@
 """Translate the texts of a job as documents: sentence by sentence, with tags and placeholders in place."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from pellucid.serve.aligning import align_texts
-from pellucid.serve.placing import Link
-from pellucid.serve.service import Job, Model, Service
-from pellucid.serve.texts import Plan, make_plan, translate_plans
+from pellucid.serve.service import Job, Service
+from pellucid.serve.texts import make_plan, translate_plans
 from pellucid.translate.translation import Hypothesis
 
 
@@ -30,18 +28,15 @@ async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> 
                 beam = options.get("beam", model.translator.config.translation.beam)
                 options |= {"n_best": count, "beam": max(count, beam)}
             part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
-            plans = await service.aside(_plan, part.texts, job.form, source, cut)
-            align, said = partial(_align, service, model, target), list[list[str]]()
+            plan = partial(make_plan, form=job.form, language=source, **cut)
+            plans, said = await service.aside(lambda: [*map(plan, part.texts)]), list[list[str]]()
+            align = partial(service.aside, partial(align_texts, model.translator, model.to(target)))
             for rank in range(count):
                 translate = partial(_translate, service, part, known, rank)
                 said.append(await translate_plans(plans, translate, align))
             for index, texts in zip(mine, zip(*said, strict=True), strict=True):
                 ways[index] = [*texts]
     return ways
-
-
-def _plan(texts: Sequence[str], form: str, language: str, cut: dict[str, Any]) -> list[Plan]:
-    return [make_plan(text, form, language, **cut) for text in texts]
 
 
 async def _translate(
@@ -52,9 +47,3 @@ async def _translate(
         sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new), form="text")
         known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
     return [known[text][: rank + 1][-1] for text in texts]  # the last one if there are fewer
-
-
-async def _align(
-    service: Service, model: Model, target: str, asked: list[tuple[str, Hypothesis, str]]
-) -> Sequence[Sequence[Link]]:
-    return await service.aside(align_texts, model.translator, asked, model.to(target))

@@ -62,7 +62,8 @@ class Phrases(Service):
         return [{codes.get(text.strip(), "en"): 1.0} for text in texts]
 
     async def aside(self, work: Any, *arguments: Any) -> Any:
-        return [[] for _ in arguments[1]] if work is align_texts else await super().aside(work, *arguments)
+        aligns = getattr(work, "func", None) is align_texts
+        return [[] for _ in arguments[0]] if aligns else await super().aside(work, *arguments)
 
     async def decode(self, job: Job, grew: Any = None) -> list[Translation]:
         said = self._phrase[job.target.partition("_")[0]]

@@ -21,7 +21,7 @@ def render(translator: Translator, document: str, form: str, to: str) -> str:
         return [each.hypotheses[0] for each in translator.translate(texts, to=to)]
 
     async def align(asked: list[tuple[str, Hypothesis, str]]) -> list[list[object]]:
-        return align_texts(translator, asked, to)  # type: ignore[return-value]
+        return align_texts(translator, to, asked)  # type: ignore[return-value]
 
     return finished(translate_plans([make_plan(document, form, "en")], ask, align))[0]  # type: ignore[arg-type]
 
@@ -37,8 +37,8 @@ def test_tags_go_with_their_words(demo: Translator) -> None:
 def test_links_are_the_same_alone_and_in_a_batch(demo: Translator) -> None:
     texts = ["The cat sleeps.", "My brother reads an old book in the garden.", "How are you?", ""]
     asked = [(each.source, each.hypotheses[0], each.text) for each in demo.translate(texts, to="fr")]
-    together = align_texts(demo, asked, "fr")
-    assert together == [align_texts(demo, [each], "fr")[0] for each in asked]
+    together = align_texts(demo, "fr", asked)
+    assert together == [align_texts(demo, "fr", [each])[0] for each in asked]
     assert [
         (asked[0][2][link.start : link.end], texts[0][link.source_start : link.source_end])
         for link in together[0]

@@ -18,7 +18,7 @@ class Rules:
 
     def __init__(self) -> None:
         config = SimpleNamespace(translation=SimpleNamespace(beam=4))
-        model = SimpleNamespace(translator=SimpleNamespace(config=config))
+        model = SimpleNamespace(translator=SimpleNamespace(config=config), to=str)
         self.languages = Languages([("m", [("en", "es")], model)])
         self.jobs, self.entries = list[Job](), list[Job]()
 
