@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import Setting, UsageError, is_out_of_memory
-from pellucid.folder.load import device_of
+from pellucid.folder.load import device_of, without_weights
 from pellucid.learning.freezing import freeze, is_trained
 from pellucid.learning.memory import split_further
 from pellucid.learning.ranks import Ranks
@@ -124,23 +124,34 @@ class Learner:
         return float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)))
 
     def whole_model(self) -> Transformer:
-        """Return the model; if it is sharded, a copy with all weights. All processes call this together."""
+        """Return the model; if it is sharded, the first process gets a copy with all weights. All processes
+        call this together."""
         if self._ranks.count == 1 or not self.training.sharded:
             return self.model
-        weights = {name: whole(each) for name, each in self.model.state_dict().items()}
-        model = Transformer(self.model.config).to(self.device)
-        model.load_state_dict(weights)
-        return model
+        weights = {name: self._gathered(each) for name, each in self.model.state_dict().items()}
+        if not self._ranks.is_first:
+            return self.model
+        model = without_weights(self.model.config)
+        model.load_state_dict(weights, assign=True)
+        return model.to(self.device)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors needed to resume training, by name: weights, AdamW's moments, and the states of
-        the random number generators."""
-        state = {f"model.{name}": whole(tensor) for name, tensor in self.model.state_dict().items()}
+        the random number generators. Of sharded ones, only the first process gets them."""
+        state = {f"model.{name}": self._gathered(each) for name, each in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind in ADAM_STATE:
                 if kind in self.optimizer.state[parameter]:
-                    state[f"optimizer.{kind}.{name}"] = whole(self.optimizer.state[parameter][kind])
+                    moment = self.optimizer.state[parameter][kind]
+                    state[f"optimizer.{kind}.{name}"] = self._gathered(moment)
         return state | self.random()
+
+    def _gathered(self, tensor: Tensor) -> Tensor:
+        """Return a whole tensor. A sharded one goes to the memory of the first process's CPU, because no
+        device has room for all."""
+        if (full := whole(tensor)) is tensor:
+            return tensor
+        return full.cpu() if self._ranks.is_first else full.new_empty(0)
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Load a state that `tensors` returned; raise an error if its model has another shape."""

@@ -62,8 +62,7 @@ class Ranks:
         if self.count == 1:
             return numbers
         reduced = torch.tensor(numbers, dtype=torch.float64)
-        with self.noticing():
-            dist.all_reduce(reduced, how)
+        dist.all_reduce(reduced, how)
         return reduced.tolist()
 
     def from_first(self, value: T) -> T:
@@ -71,8 +70,7 @@ class Ranks:
         if self.count == 1:
             return value
         given = [value if self.is_first else None]
-        with self.noticing():
-            dist.broadcast_object_list(given, 0, device=torch.device("cpu"))
+        dist.broadcast_object_list(given, 0, device=torch.device("cpu"))
         return given[0]  # type: ignore[return-value]
 
     def begin(self, **known: object) -> None:
@@ -86,6 +84,12 @@ class Ranks:
                     f"the processes of this training have different {name}. Give all the same files, the "
                     "same configuration and the same version of Pellucid."
                 )
+
+    def leave(self) -> None:
+        """End together: after this, no process needs another one, or notices that it ends."""
+        if self.heart:
+            self.heart.stop(DONE)
+            self.add_up(0)
 
     @contextmanager
     def noticing(self) -> Iterator[None]:
@@ -145,13 +149,11 @@ def joined() -> Iterator[Ranks]:
     dist.init_process_group(backend, store=store, rank=ranks.number, world_size=ranks.count, timeout=LONGEST)
     ranks.heart = Heart(ranks.number, ranks.count)
     try:
-        yield ranks
-        ranks.add_up(0)  # nobody leaves before the first has written all
-        ranks.heart.stop(DONE)
-    except BaseException:
-        ranks.heart.stop(0)
-        raise
+        with ranks.noticing():
+            yield ranks
+        ranks.leave()
     finally:
+        ranks.heart.stop()
         # Before Python ends: a thread that is in C++ then would abort the process.
         dist.destroy_process_group()
 
@@ -171,7 +173,7 @@ class Heart(threading.Thread):
         self._store = connect(False)
         self.start()
 
-    def stop(self, how: int) -> None:
+    def stop(self, how: int = 0) -> None:
         """End this thread. how: DONE if this process ends well, else 0."""
         self._ending.set()
         self.join()
@@ -186,22 +188,23 @@ class Heart(threading.Thread):
                 self._tell(1)
                 signs, lost = self._store.add(f"life {self._next}", 0), self._store.add("lost", 0)
             except RuntimeError:  # what keeps the signs is gone: torchrun, or the first process
-                self._end(0, "no sign of life can be read any more")
+                self._end(0)
             if lost:
-                self._end(lost - 1, "it was killed, or it hangs")
+                self._end(lost - 1)
             if signs != seen:
                 seen, since = signs, time.monotonic()
             elif signs < DONE and time.monotonic() - since > self.patience:
                 self._store.add("lost", self._next + 1)
-                self._end(self._next, "it was killed, or it hangs")
+                self._end(self._next)
 
     def _tell(self, signs: int) -> None:
         self._store.add(f"life {self._number}", signs)
 
-    def _end(self, lost: int, why: str) -> None:
+    def _end(self, lost: int) -> None:
         message = (
-            f"pellucid: rank {lost} of {self._count} gives no sign of life: {why}. Rank {self._number} ends "
-            "here. Go on from the last checkpoint with the same command and --resume.\n"
+            f"pellucid: rank {lost} of {self._count} gives no sign of life: it was killed, it hangs, or it "
+            f"ended with an error of its own. Rank {self._number} ends here. Go on from the last checkpoint "
+            "with the same command and --resume.\n"
         )
         os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, message.encode())
         os._exit(1)

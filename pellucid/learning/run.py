@@ -125,6 +125,7 @@ def _steps(asked: Request) -> Generator[Step]:
             began += time.perf_counter() - left  # what the caller does meanwhile is no training
             if stopping:
                 by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
+                ranks.leave()
                 saved_all = f"at step {position.step}; everything is saved in {run.out}."
                 if not ranks.is_first:
                     raise SystemExit(128 + int(stopping))

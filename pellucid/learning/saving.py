@@ -31,15 +31,16 @@ from pellucid.model import Transformer
 
 
 def save(run: Run) -> None:
-    """Save the state to resume from, and the current model in last/: the first process does."""
+    """Save the state to resume from, and the current model in last/: the first process does, and the others
+    wait, because what started them would end them all if one ended before."""
     model, tensors = run.learner.whole_model(), run.learner.tensors()
-    if not run.ranks.is_first:
-        return
-    save_model(run, run.out / "last", model, None, f"step {run.position.step}")
-    settings = to_table(without_folders(run.config))
-    state = {"position": asdict(run.position), "config": settings, "data": run.data}
-    keep = run.config.training.keep_checkpoints
-    checkpoint.save_state(run.out, run.position.step, tensors, state, keep)
+    if run.ranks.is_first:
+        save_model(run, run.out / "last", model, None, f"step {run.position.step}")
+        settings = to_table(without_folders(run.config))
+        state = {"position": asdict(run.position), "config": settings, "data": run.data}
+        keep = run.config.training.keep_checkpoints
+        checkpoint.save_state(run.out, run.position.step, tensors, state, keep)
+    run.ranks.add_up(0)
 
 
 def save_model(run: Run, folder: Path, model: Transformer, validation: Validation | None, what: str) -> None:

@@ -94,7 +94,7 @@ class Shares:
             torch.manual_seed(seeds[ranks.number - 1])
         self._is_summed, found = is_last and (self._is_sharded or size <= self._fits), [0.0, 0.0, 1.0]
         try:
-            with ranks.noticing(), self._summing():
+            with self._summing():
                 smoothed, plain = self._losses(batch.rows(rows))
                 # DistributedDataParallel takes the mean over the processes; a step's gradient is a sum.
                 (smoothed * (weight * ranks.count / tokens)).backward()
@@ -112,11 +112,10 @@ class Shares:
         """Leave the sum over all processes in each process's gradients. There are no others to add."""
         gradients = [each.grad for each in self._losses.parameters() if each.grad is not None]
         if gradients and not self._is_summed:  # there are none before a step is computed again, in parts
-            with self._ranks.noticing():
-                summed = torch._utils._flatten_dense_tensors(gradients)
-                dist.all_reduce(summed)
-                torch._foreach_copy_(gradients, torch._utils._unflatten_dense_tensors(summed, gradients))
-                torch._foreach_div_(gradients, self._ranks.count)
+            summed = torch._utils._flatten_dense_tensors(gradients)
+            dist.all_reduce(summed)
+            torch._foreach_copy_(gradients, torch._utils._unflatten_dense_tensors(summed, gradients))
+            torch._foreach_div_(gradients, self._ranks.count)
         return ()
 
     def _summing(self) -> AbstractContextManager[Any]:
