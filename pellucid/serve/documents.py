@@ -29,7 +29,7 @@ async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> 
                 options |= {"n_best": count, "beam": max(count, beam)}
             part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
             plan = partial(make_plan, form=job.form, language=source, **cut)
-            plans, said = await service.aside(lambda: [*map(plan, part.texts)]), list[list[str]]()
+            plans, said = await service.aside(list, map(plan, part.texts)), list[list[str]]()
             align = partial(service.aside, partial(align_texts, model.translator, model.to(target)))
             for rank in range(count):
                 translate = partial(_translate, service, part, known, rank)
