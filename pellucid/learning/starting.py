@@ -38,7 +38,7 @@ def start_from(
     shape = [name for name in vars(config.model) if not name.endswith(("dropout", "_id", "vocabulary"))]
     learned_by = [*LEARNED_BY, *(["model"] if config.vocabulary.model else [])]
     ours, other = without_folders(config).vocabulary, without_folders(theirs).vocabulary
-    same_languages = sorted(config.data.languages) == sorted(theirs.data.languages)
+    same_languages = {*config.data.languages} == {*theirs.data.languages}
     text = ["preparation"] if same_languages else ["languages", "preparation"]
     another_text = differences(config.data, theirs.data, text) or differences(ours, other, learned_by)
     reasons = {
