@@ -1,9 +1,11 @@
 """Make batches with a limited number of tokens. Their order depends only on the lengths, the seed and the
 epoch."""
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +21,8 @@ from pellucid.text.vocabulary import Vocabulary
 # more chance than in a sorted corpus.
 _WINDOW = 100
 
+AHEAD = 2  # batches that are made while one is learned
+T = TypeVar("T")
 Place: TypeAlias = tuple[int, int]  # in an epoch: a window, and how many of its batches are done
 Change: TypeAlias = Callable[[Examples, Array, int], Examples]
 
@@ -131,6 +135,15 @@ def _side(examples: Examples, side: int, pad_id: int) -> tuple[Tensor, Tensor]:
     ids = np.full(mask.shape, pad_id, np.int64)
     ids[mask] = examples.ids[places_of(begins, lengths)]
     return torch.from_numpy(ids), torch.from_numpy(mask)
+
+
+def ahead(endless: Iterator[T]) -> Iterator[T]:
+    """Yield the same things; a thread makes the next ones while the caller waits for a device."""
+    with ThreadPoolExecutor(1) as thread:
+        waiting = deque(thread.submit(next, endless) for _ in range(AHEAD))
+        while True:
+            waiting.append(thread.submit(next, endless))
+            yield waiting.popleft().result()
 
 
 def pad(

@@ -15,7 +15,7 @@ import torch
 
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
-from pellucid.data.batch import Batch, Place
+from pellucid.data.batch import Batch, Place, ahead
 from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.importing import config_of
 from pellucid.learning.claim import claim
@@ -164,6 +164,8 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
         asked = dataclasses.replace(asked, resume=asked.resume or was_restarted())
         run = set_up(asked, log.say, stop, ranks)
         batches = _endless_batches(run)
+        if run.learner.device.type == "cuda":  # on a CPU, nothing waits
+            batches = ahead(batches)
         # Before anything is written: settings that allow no batch leave no run in the way of the next.
         first = next(batches)
         ranks.begin(text=run.data, model=run.config.model, position=run.position)

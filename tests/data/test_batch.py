@@ -2,13 +2,14 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
 import torch
 
-from pellucid.data.batch import Order, make_batch, plan_batches
+from pellucid.data.batch import Order, ahead, make_batch, plan_batches
 from pellucid.data.examples import Examples, pack
 from pellucid.errors import UsageError
 
@@ -101,3 +102,21 @@ def test_a_resume_begins_at_any_place_of_an_epoch() -> None:
             rest = plan_batches(pairs, order, epoch, whole[number][0])
             found = [(place, some.take(rows).origins()) for place, some, rows in rest]
             assert found == whole[number + 1 :]
+
+
+def test_batches_are_made_ahead_in_order_and_an_error_comes_in_its_turn() -> None:
+    made, enough = list[int](), threading.Event()
+
+    def numbers() -> Iterator[int]:
+        for number in range(6):
+            made.append(number)
+            if len(made) == 3:
+                enough.set()
+            yield number
+        raise UsageError("no more")
+
+    found = ahead(numbers())
+    assert next(found) == 0 and enough.wait(10)  # two more, while the first is looked at
+    assert [next(found) for _ in range(5)] == [1, 2, 3, 4, 5]
+    with pytest.raises(UsageError, match="no more"):
+        next(found)
