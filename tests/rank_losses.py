@@ -17,6 +17,7 @@ from ranked import NONE, torchrun, train
 
 from pellucid.config.toml_file import to_toml
 
+FIGURES = "step", "epoch", "loss", "plain_loss", "tokens", "rate", "gradient_norm", "skipped", "split"
 FOLDER = Path(__file__).parent / "learning" / "losses"
 SETTINGS = {"model.dropout": 0.0, "model.attention_dropout": 0.0, "training.steps": 50, "training.average": 0}
 SHARDED, TWO = "training.sharded=true", "training.accumulate=2"
@@ -44,7 +45,7 @@ WAYS: dict[str, dict[str, tuple[tuple[int, ...], tuple[str, ...], str]]] = {
 
 
 def losses(way: str, folder: Path) -> list[dict[str, Any]]:
-    """Train in this way, in a folder; return the metrics of each step, without its validation."""
+    """Train in this way, in a folder; return the figures of each step."""
     counts, settings, fault = next(ways[way] for ways in WAYS.values() if way in ways)
     (folder / "c.toml").write_text(to_toml(short_runs.config(folder / "data", SETTINGS)))
     for part, count in enumerate(counts):
@@ -53,8 +54,7 @@ def losses(way: str, folder: Path) -> list[dict[str, Any]]:
         stopped = part + 1 < len(counts)
         assert (ran.returncode != 0) == stopped, ran.stderr
         assert not stopped or "stopped by SIGTERM at step 23;" in ran.stderr, ran.stderr
-    found = short_runs.metrics(folder / way)
-    return [{name: value for name, value in step.items() if name != "validation"} for step in found]
+    return [{name: step[name] for name in FIGURES} for step in short_runs.metrics(folder / way)]
 
 
 def read(way: str, folder: Path = FOLDER) -> list[dict[str, Any]]:

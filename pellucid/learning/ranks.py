@@ -170,8 +170,9 @@ class Heart(threading.Thread):
         super().__init__(daemon=True)
         self._number, self._next, self._count = number, (number + 1) % count, count
         self._ending, self.patience = threading.Event(), AT_START
-        self._store = connect(False)
+        self._store, self._read = connect(False), time.monotonic()
         self.start()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def stop(self, how: int = 0) -> None:
         """End this thread. how: DONE if this process ends well, else 0."""
@@ -189,6 +190,7 @@ class Heart(threading.Thread):
                 signs, lost = self._store.add(f"life {self._next}", 0), self._store.add("lost", 0)
             except RuntimeError:  # what keeps the signs is gone: torchrun, or the first process
                 self._end(0)
+            self._read = time.monotonic()
             if lost:
                 self._end(lost - 1)
             if signs != seen:
@@ -196,6 +198,13 @@ class Heart(threading.Thread):
             elif signs < DONE and time.monotonic() - since > self.patience:
                 self._store.add("lost", self._next + 1)
                 self._end(self._next)
+
+    def _watch(self) -> None:
+        """End this process if reading the signs takes too long: the first process keeps them, and hangs."""
+        while self.is_alive():
+            time.sleep(BEAT)
+            if time.monotonic() - self._read > self.patience:
+                self._end(0)
 
     def _tell(self, signs: int) -> None:
         self._store.add(f"life {self._number}", signs)

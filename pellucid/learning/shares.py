@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
-from pellucid.errors import is_out_of_memory
+from pellucid.errors import PellucidError, is_out_of_memory
 from pellucid.folder.load import device_of
 from pellucid.learning.loss import loss_of
 from pellucid.learning.ranks import Ranks
@@ -100,8 +100,14 @@ class Shares:
                 (smoothed * (weight * ranks.count / tokens)).backward()
             found = [weight * float(smoothed.detach()), weight * float(plain), 0.0]
         except (MemoryError, RuntimeError) as error:
-            if self._is_summed or self._is_sharded or not is_out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
+            if self._is_summed or self._is_sharded:  # the others wait for its sums already
+                raise PellucidError(
+                    f"rank {ranks.number} of {ranks.count} has no memory for the batch with the lines "
+                    f"{', '.join(batch.origins[:3])}, ... Go on from the last checkpoint with --resume; if "
+                    "it happens again, lower [training] batch_tokens and raise accumulate."
+                ) from None
         *losses, failed = ranks.add_up(*found)
         if failed:
             raise MemoryError
