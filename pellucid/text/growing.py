@@ -1,6 +1,5 @@
 """Grow a vocabulary: tokens of new text are added to the old ones, which keep their ids."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from sentencepiece import SentencePieceProcessor
@@ -23,8 +22,16 @@ def grow(old: Vocabulary, learned: Vocabulary, most: int) -> Vocabulary:
     sides = (old.source, source), (old.target, target)
     new = [_pieces(model)[side.model.get_piece_size() :] for side, model in sides]
     first, second = (
-        Renumbered(model, [*side.tokens, *_without(side.tokens, tokens)], side.special, side.codes)
-        for (side, model), tokens in zip(sides, [new[0] + new[1]] * 2 if old.same_ids else new, strict=True)
+        Renumbered(
+            model,
+            [
+                *side.tokens,
+                *(each for each in dict.fromkeys(more) if side.piece_to_id(each) == old.unknown_id),
+            ],
+            side.special,
+            side.codes,
+        )
+        for (side, model), more in zip(sides, [new[0] + new[1]] * 2 if old.same_ids else new, strict=True)
     )
     return replace(old, source=first, target=first if old.joint else second)
 
@@ -39,7 +46,7 @@ def parts(old: Vocabulary, new: Vocabulary, side: str) -> list[list[int]]:
     """Return for each token that `new` adds to a side, "source" or "target", the old ids of its text."""
     before, after = getattr(old, side), getattr(new, side)
     models = [  # sides may share their ids; then the one that has a token splits it
-        (_model(getattr(new, name)), _changed(_model(getattr(old, name)), PLAIN))
+        (_model(getattr(new, name)), _with(_model(getattr(old, name)), PLAIN))
         for name in (side, "source", "target")
     ]
     found = []
@@ -53,22 +60,18 @@ def parts(old: Vocabulary, new: Vocabulary, side: str) -> list[list[int]]:
 def _add(old: SentencePieceProcessor, learned: SentencePieceProcessor, most: int) -> SentencePieceProcessor:
     """Return the old model with more pieces, those that a text with only them is made of."""
     scores = {learned.id_to_piece(place): learned.get_score(place) for place in spoken_ids(learned)}
-    fresh = sorted(_without(_pieces(old), scores), key=lambda piece: (len(piece) > 1, -scores[piece]))
+    fresh = sorted(scores.keys() - {*_pieces(old)}, key=lambda piece: (len(piece) > 1, -scores[piece], piece))
     fresh = fresh[: 2 * most]
     if kind_of(old) == "bpe":  # scores are ranks of merges: the new ones come last
         last = min(map(old.get_score, range(old.get_piece_size())))
         scores = {piece: last - place for place, piece in enumerate(fresh, start=1)}
-    whole = _changed(old, _fields(fresh, scores) + PLAIN)
-    reached = [piece for piece in fresh if len(whole.encode(piece)) == 1]
-    return _changed(old, _fields(reached[:most], scores))
+    fields = {piece: piece_field(piece, scores[piece]) for piece in fresh}
+    whole = _with(old, *fields.values(), PLAIN)
+    return _with(old, *[fields[piece] for piece in fresh if len(whole.encode(piece)) == 1][:most])
 
 
-def _fields(pieces: Iterable[str], scores: Mapping[str, float]) -> bytes:
-    return b"".join(piece_field(piece, scores[piece]) for piece in pieces)
-
-
-def _changed(model: SentencePieceProcessor, fields: bytes) -> SentencePieceProcessor:
-    return SentencePieceProcessor(model_proto=model.serialized_model_proto() + fields)
+def _with(model: SentencePieceProcessor, *fields: bytes) -> SentencePieceProcessor:
+    return SentencePieceProcessor(model_proto=b"".join([model.serialized_model_proto(), *fields]))
 
 
 def _model(side: Pieces) -> SentencePieceProcessor:
@@ -77,9 +80,3 @@ def _model(side: Pieces) -> SentencePieceProcessor:
 
 def _pieces(model: Pieces) -> list[str]:
     return [model.id_to_piece(place) for place in range(model.get_piece_size())]
-
-
-def _without(known: Iterable[str | None], pieces: Iterable[str]) -> list[str]:
-    """Return the pieces that are not known, each once, in their order."""
-    old = {*known}
-    return [piece for piece in dict.fromkeys(pieces) if piece not in old]
