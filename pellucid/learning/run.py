@@ -30,6 +30,7 @@ from pellucid.learning.stop import END, STEP, Interrupted, handle_ctrl_c, stop_o
 from pellucid.learning.text import Request, Texts, check_text
 
 VALIDATING = 0.1  # the largest share of the minutes that `validations` may take
+SHORTEST = 1e-9  # seconds of a step, where a clock does not tell so short a time
 
 
 def train(
@@ -141,7 +142,7 @@ def _learn(run: Run, batches: Iterator[tuple[int, Place, Batch]], began: float) 
     except DoesNotFit:
         save(run)
         raise
-    cost = cost_of(taken, time.perf_counter() - now, run.learner, ranks)
+    cost = cost_of(taken, max(time.perf_counter() - now, SHORTEST), run.learner, ranks)
     position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
     position.skipped = position.skipped + 1 if update.skipped else 0
     (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
