@@ -43,13 +43,13 @@ def run(folder: Path, fault: str, *settings: str, out: str = "run") -> list[tupl
     """Train with a fault; return the exit code and the standard error of each process. Those with a fault
     that stops them are killed when the others have ended."""
     both = start_ranks(2, *train(folder, *settings, out=out), fault=fault)
-    faulty = int(fault.split()[-2])
+    faulty, ended_at = int(fault.split()[-2]), 0.0
     if fault.startswith(("hanging", "killed")):
         both[1 - faulty].wait(timeout=120)
         ended_at = time.time()
         both[faulty].kill()
     found = [(each.wait(timeout=120), each.communicate()[1]) for each in both]
-    if came := re.search(r"the fault comes at (\S+)", found[faulty][1]):
+    if (came := re.search(r"the fault comes at (\S+)", found[faulty][1])) and ended_at:
         print(f"{fault}: the other one ended {ended_at - float(came[1]):.1f} s later")
     print(found)
     return found
@@ -99,6 +99,16 @@ def test_torchrun_goes_on_by_itself(fault: str, folder: Path, whole: Path) -> No
     message = ended(torchrun(2, *train(folder), fault=fault, restarts=1), 0)
     assert "going on from step" in message
     assert short_runs.same_run(whole, folder / "run")
+
+
+@pytest.mark.slow
+def test_a_sharded_training_goes_on_too(folder: Path) -> None:
+    sharded = "training.sharded=true"
+    ended(torchrun(2, *train(folder, sharded, out="whole")), 0)
+    ended(torchrun(2, *train(folder, sharded), fault="killed learn 1 4", restarts=1), 0)
+    ended(torchrun(2, *train(folder, sharded, out="stopped"), fault="SIGTERM learn 0 5"), 1)
+    ended(torchrun(2, *train(folder, sharded, "--resume", out="stopped")), 0)
+    assert all(short_runs.same_run(folder / "whole", folder / out) for out in ("run", "stopped"))
 
 
 @pytest.mark.slow
