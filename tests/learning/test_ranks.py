@@ -24,21 +24,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("sharded", ["false", pytest.param("true", marks=pytest.mark.slow)])
-def test_two_processes_learn_what_one_learns(sharded: str, folder: Path) -> None:
-    alone = torchrun(1, *train(folder, out="alone"))
-    assert alone.returncode == 0, alone.stderr
-    both = torchrun(2, *train(folder, f"training.sharded={sharded}"))
-    assert both.returncode == 0, both.stderr
+def test_two_processes_learn_what_one_learns(folder: Path) -> None:
+    alone, both = torchrun(1, *train(folder, out="alone")), torchrun(2, *train(folder))
+    assert alone.returncode == 0 == both.returncode, alone.stderr + both.stderr
+    assert len(losses(folder / "run")) == 6 and both.stderr.count("The model is in") == 1
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
-    assert both.stderr.count("The model is in") == 1
-    # Resumed by another number of processes, then by as many.
-    accept = ["--resume", "--accept", "training.sharded"]
-    for count, steps in ((1, 8), (2, 10)):
-        to = [f"training.steps={steps}", f"training.sharded={sharded}", *accept]
-        resumed = torchrun(count, *train(folder, *to))
-        assert resumed.returncode == 0, resumed.stderr
-    torchrun(1, *train(folder, *to, out="alone"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sharded", ["false", "true"])
+def test_another_number_of_processes_goes_on(sharded: str, folder: Path) -> None:
+    for count, steps in ((2, 6), (1, 8), (2, 10)):
+        to = [f"training.steps={steps}", f"training.sharded={sharded}"]
+        more = ["--resume", "--accept", "training.sharded"] if steps > 6 else []
+        done = torchrun(count, *train(folder, *to, *more))
+        assert done.returncode == 0, done.stderr
+    torchrun(1, *train(folder, "training.steps=10", out="alone"))
     assert len(losses(folder / "run")) == 10
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
 
