@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
@@ -105,7 +105,13 @@ def _steps(asked: Request) -> Generator[Step]:
         if oldest is None:  # a kill costs at most a tenth of the time
             oldest = min(10.0, (settings.minutes or math.inf) / 10)
         while not _is_done(run):
-            step = _validate_if_due(run, _learn(run, batches, began), began)
+            taken, now = [*itertools.islice(batches, settings.accumulate)], time.perf_counter()
+            try:
+                update = run.learner.learn([each[2] for each in taken], run.position.step + 1, run.done)
+            except DoesNotFit:
+                save(run)
+                raise
+            step = _validate_if_due(run, _count(run, taken, update, now, began), began)
             position = run.position
             log.measure(figures_of(step))
             note(step)
@@ -125,28 +131,29 @@ def _steps(asked: Request) -> Generator[Step]:
             run.learner.set_random(random)
             began += time.perf_counter() - left  # what the caller does meanwhile is no training
             if stopping:
-                by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
-                ranks.leave()
-                saved_all = f"at step {position.step}; everything is saved in {run.out}."
-                if not ranks.is_first:
-                    raise SystemExit(128 + int(stopping))
-                raise Interrupted(f"stopped{by} {saved_all}", int(stopping))
+                _leave(run, int(stopping))
 
 
-def _learn(run: Run, batches: Iterator[tuple[int, Place, Batch]], began: float) -> Step:
-    """Learn the next batches. began: when the training began."""
-    position, ranks, now = run.position, run.ranks, time.perf_counter()
-    epochs, places, taken = zip(*itertools.islice(batches, run.config.training.accumulate), strict=True)
-    try:
-        update = run.learner.learn(taken, position.step + 1, run.done)
-    except DoesNotFit:
-        save(run)
-        raise
-    cost = cost_of(taken, max(time.perf_counter() - now, SHORTEST), run.learner, ranks)
-    position.step, position.epoch, position.place = position.step + 1, epochs[-1], places[-1]
+def _leave(run: Run, stopping: int) -> NoReturn:
+    """End all processes after a signal; the first one says how far the training got."""
+    by = "" if stopping == signal.SIGINT else f" by {run.stop.name}"
+    run.ranks.leave()
+    if not run.ranks.is_first:
+        raise SystemExit(128 + stopping)
+    where = f"at step {run.position.step}; everything is saved in {run.out}."
+    raise Interrupted(f"stopped{by} {where}", stopping)
+
+
+def _count(
+    run: Run, taken: Sequence[tuple[int, Place, Batch]], update: Update, now: float, began: float
+) -> Step:
+    """Count a step, and find out what it cost. now, began: when it and the training began."""
+    position, ranks, batches = run.position, run.ranks, [each[2] for each in taken]
+    cost = cost_of(batches, max(time.perf_counter() - now, SHORTEST), run.learner, ranks)
+    position.step, (position.epoch, position.place, _) = position.step + 1, taken[-1]
     position.skipped = position.skipped + 1 if update.skipped else 0
     (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
-    _judge_update(run, taken, update)
+    _judge_update(run, batches, update)
     return Step(position.step, position.epoch, update, position.seconds, cost=cost)
 
 
