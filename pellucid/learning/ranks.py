@@ -109,10 +109,16 @@ class Ranks:
 
 def rank_here() -> Ranks:
     """Return which process this is, from the environment. Without its variables, it is the only one."""
-    number, count, local = (
-        next((int(os.environ[each]) for each in names if os.environ.get(each)), default)
-        for names, default in ((RANK, 0), (COUNT, 1), (LOCAL, 0))
-    )
+    given = [
+        next((os.environ[each] for each in names if os.environ.get(each)), default)
+        for names, default in ((RANK, "0"), (COUNT, "1"), (LOCAL, "0"))
+    ]
+    if not all(map(str.isdecimal, given)) or int(given[0]) >= int(given[1]):
+        raise PellucidError(
+            f"the environment says that this is process {given[0]!r} of {given[1]!r}, {given[2]!r} on its "
+            "machine (RANK, WORLD_SIZE and LOCAL_RANK, or Slurm's). Give whole numbers, from 0, or unset them."
+        )
+    number, count, local = map(int, given)
     return Ranks(number, count, local)
 
 
