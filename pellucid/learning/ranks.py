@@ -116,7 +116,7 @@ def rank_here() -> Ranks:
     if not all(map(str.isdecimal, given)) or int(given[0]) >= int(given[1]):
         raise PellucidError(
             f"the environment says that this is process {given[0]!r} of {given[1]!r}, {given[2]!r} on its "
-            "machine (RANK, WORLD_SIZE and LOCAL_RANK, or Slurm's). Give whole numbers, from 0, or unset them."
+            "machine (RANK, WORLD_SIZE and LOCAL_RANK, or Slurm's). Give whole numbers from 0, or unset them."
         )
     number, count, local = map(int, given)
     return Ranks(number, count, local)
