@@ -2,21 +2,24 @@
 
     pip install "pellucid[scale]"
     python examples/bulk_on_ray.py demo in.txt out.txt --to es --actors 2
-    python examples/bulk_on_ray.py demo in.parquet out --to es --actors 2
+    python examples/bulk_on_ray.py demo in.parquet out.parquet --to es --actors 2
 
 Each actor loads the model once. If one is killed, Ray starts another and gives it the same lines again. Text
 is what `pellucid translate` reads and writes, in files that all machines see. The column "text" of Parquet is
-translated into the column "translation". A folder is written; in the order of their names, its files have the
-rows in their order.
+translated into the column "translation". The script itself writes the file, as blocks come in their order:
+files that workers write are not named in that order after one of them was killed.
 """
 
 import argparse
+import itertools
 import os
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import ray
-from ray.data import ActorPoolStrategy, DataContext, from_items
+from ray.data import ActorPoolStrategy, DataContext, Dataset, from_items
 
 import pellucid
 
@@ -30,12 +33,15 @@ class Translate:
         self.translator = pellucid.load(arguments.model, precision=arguments.precision)
         self.to, self.beam = arguments.to, arguments.beam
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Return the batch with its translations: of each text, or of all lines in each range of a file."""
-        if "text" in batch:
-            return {**batch, "translation": self.translate([str(text) for text in batch["text"]])}
-        ranges = zip(batch["path"], batch["start"], batch["end"], strict=True)
-        return {"translation": ["\n".join(self.translate(lines(*each))) for each in ranges]}
+    def __call__(self, block: pyarrow.Table) -> pyarrow.Table:
+        """Return the block with its translations: of each text, or of all lines in each range of a file."""
+        given = block.to_pydict()
+        if "text" in given:
+            translations = self.translate([text or "" for text in given["text"]])
+        else:
+            ranges = zip(given["path"], given["start"], given["end"], strict=True)
+            translations = ["\n".join(self.translate(lines(*each))) for each in ranges]
+        return block.append_column("translation", pyarrow.array(translations, pyarrow.string()))
 
     def translate(self, texts: list[str]) -> list[str]:
         """Return the translations of some texts."""
@@ -74,17 +80,31 @@ def main(arguments: argparse.Namespace, actor: type = Translate) -> None:
     translated = texts.map_batches(
         actor,
         batch_size=BLOCK if is_table else 1,
+        batch_format="pyarrow",
         fn_constructor_args=(arguments,),
         compute=ActorPoolStrategy(size=arguments.actors),
         num_cpus=0.5,  # leaves place for reading and writing; num_gpus=1 gives each actor a GPU
     )
-    if is_table:
-        translated.write_parquet(out)
-        return
-    with open(f"{out}.part", "w", encoding="utf-8", newline="\n") as file:
+    (write_table if is_table else write_text)(translated, f"{out}.part")
+    os.replace(f"{out}.part", out)
+
+
+def write_text(translated: Dataset, path: str) -> None:
+    """Write the translated ranges of lines."""
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
         for row in translated.iter_rows():
             file.write(row["translation"] + "\n")
-    os.replace(f"{out}.part", out)
+
+
+def write_table(translated: Dataset, path: str) -> None:
+    """Write the translated rows, in one Parquet file."""
+    blocks = iter(translated.iter_batches(batch_size=None, batch_format="pyarrow"))
+    first = next(blocks, None)
+    if first is None:
+        raise SystemExit("The table has no rows.")
+    with pyarrow.parquet.ParquetWriter(path, first.schema) as file:
+        for block in itertools.chain([first], blocks):
+            file.write_table(block)
 
 
 def parsed(argv: list[str] | None = None) -> argparse.Namespace:
@@ -94,7 +114,7 @@ def parsed(argv: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("model", help="a model folder that all machines see, or demo")
     parser.add_argument("source", help="a text, or a .parquet file or folder")
-    parser.add_argument("out", help="the new text, or the new folder of Parquet files")
+    parser.add_argument("out", help="the new text or Parquet file")
     parser.add_argument("--to", help="the target language, if the model has several")
     parser.add_argument("--beam", type=int, help="how many hypotheses the search keeps")
     parser.add_argument("--precision", default="auto", help="fp32, bf16, fp16 or int8")

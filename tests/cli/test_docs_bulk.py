@@ -32,7 +32,7 @@ class Mortal(bulk_on_ray.Translate):
 
 bulk_on_ray.BLOCK = 100
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-for source, out in (("in.txt", "out.txt"), ("in.parquet", "out")):
+for source, out in (("in.txt", "out.txt"), ("in.parquet", "out.parquet")):
     bulk_on_ray.main(bulk_on_ray.parsed([sys.argv[1], source, out, "--beam", "1"]), Mortal)
     os.rename("killed", f"killed-{out}")
 """
@@ -63,7 +63,7 @@ def test_on_a_cluster_each_line_is_there_once_though_a_worker_is_killed(
     chance = random.Random(1)
     lines = ["", "a\u2028b", *(toy.sentence(chance) for _ in range(1000)), "c\r"]
     Path("in.txt").write_bytes(b"\xef\xbb\xbf" + "\n".join(lines).encode())
-    table = pyarrow.table({"id": range(1000), "text": lines[2:-1]})
+    table = pyarrow.table({"id": [[each] for each in range(1000)], "text": lines[2:-1]})
     pyarrow.parquet.write_table(table, "in.parquet", row_group_size=100)
     ended = subprocess.run(
         [sys.executable, "-c", MORTAL, str(toy_model)],
@@ -77,9 +77,7 @@ def test_on_a_cluster_each_line_is_there_once_though_a_worker_is_killed(
     command = "translate", toy_model, "--source", "in.txt", "--out", "expected.txt", "--beam", 1
     assert pellucid(*command).code == 0
     assert Path("out.txt").read_bytes() == Path("expected.txt").read_bytes()
-    rows = [
-        row for file in sorted(Path("out").iterdir()) for row in pyarrow.parquet.read_table(file).to_pylist()
-    ]
-    assert [row["id"] for row in rows] == [*range(1000)]
+    rows = pyarrow.parquet.read_table("out.parquet").to_pylist()
+    assert [row["id"] for row in rows] == [[each] for each in range(1000)]
     expected = Path("expected.txt").read_text("utf-8").split("\n")[2:-2]
     assert [row["translation"] for row in rows] == expected
