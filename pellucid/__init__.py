@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it
     from pellucid.seeing.trace import trace as trace
     from pellucid.translate.evaluate import evaluate as evaluate
     from pellucid.translate.likelihood import Score as Score
+    from pellucid.translate.significance import Difference as Difference
+    from pellucid.translate.significance import significance as significance
     from pellucid.translate.translation import Hypothesis as Hypothesis
     from pellucid.translate.translation import Translation as Translation
     from pellucid.translator import Translator as Translator
@@ -68,6 +70,7 @@ _ROOMS = {
     "seeing.trace": "Trace editing trace",
     "translate.evaluate": "evaluate",
     "translate.likelihood": "Score",
+    "translate.significance": "Difference significance",
     "translate.translation": "Hypothesis Translation",
     "translator": "Translator load",
     "worked.attention": "attention",

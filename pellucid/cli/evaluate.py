@@ -4,58 +4,138 @@ import argparse
 import dataclasses
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
 from pellucid.cli.doubts import Doubts
-from pellucid.cli.lines import put, sides, tell
-from pellucid.translate.evaluate import evaluate, note_on_short, worst_sentences
+from pellucid.cli.lines import all_lines, put, sides, tell
+from pellucid.errors import PellucidError, UsageError
+from pellucid.translate.evaluate import chrf_of_each, comet_of, evaluate, load_comet, note_on_short
+from pellucid.translate.significance import LEVEL, Difference, significance
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Translate the sources (or take the translations in --hypothesis), and print three lines: BLEU, chrF,
-    exact. With --json, add a line of JSON."""
-    compared = "source" if arguments.hypothesis is None else "hypothesis"
-    texts, *references = sides(arguments, compared, "reference")
+    exact; then what --comet, --against and --worst ask for. With --json, add a line of JSON."""
     how = dict(lowercase=arguments.lowercase, tokenize=arguments.tokenize)
     evaluate(["a"], ["a"], **how)  # checks these options before the work
-    sources = texts
-    if arguments.hypothesis is None:
-        texts = _translate(arguments, sources)
+    sources, texts, references = _read(arguments)
+    others = _read_others(arguments, sources, len(references[0]))
+    comet = arguments.comet and load_comet(arguments.comet)
+    texts = texts or _translate(arguments, arguments.model, sources)
     scores = evaluate(texts, references, **how)
+    figures = dataclasses.asdict(scores)
     put(str(scores).split("\n"))
     if note := note_on_short(references[0], arguments.tokenize):
         tell(note)
+    if comet:
+        figures["comet"] = comet_of(comet, sources, texts, references[0])
+        put([f"COMET {figures['comet']:.4f} ({arguments.comet}, the first reference)"])
+    if arguments.against:
+        others = others or _translate(arguments, [arguments.against], sources)
+        figures["against"] = _put_differences(arguments, significance(texts, others, references, **how))
     if arguments.worst:
-        _put_worst(arguments, sources, texts, references)
+        _put_worst(arguments, sources, texts, others, references)
     if arguments.json:
-        put([json.dumps(dataclasses.asdict(scores))])
+        put([json.dumps(figures)])
+
+
+def _read(arguments: argparse.Namespace) -> tuple[list[str], list[str], list[list[str]]]:
+    """Return the sources, the translations of --hypothesis, and the references; [] for what is not given."""
+    if arguments.hypothesis is None:
+        sources, *references = sides(arguments, "source", "reference")
+        return sources, [], references
+    texts, *references = sides(arguments, "hypothesis", "reference")
+    if arguments.comet and arguments.source is None:
+        raise UsageError("--comet looks at the sources too. Give them with --source.")
+    return _lines(arguments, arguments.source, len(texts)) if arguments.source else [], texts, references
+
+
+def _read_others(arguments: argparse.Namespace, sources: list[str], count: int) -> list[str]:
+    """Return the translations in the file that --against names; [] if it names a model, or nothing."""
+    other = arguments.against
+    if other is None or other == "demo" or Path(other).is_dir():
+        if other is not None and not sources:
+            raise UsageError(f"--against {other} is a model, which needs sources. Give them with --source.")
+        return []
+    if not Path(other).exists():
+        raise PellucidError(f"--against {other}: there is no such model folder, and no such file.")
+    return _lines(arguments, other, count)
+
+
+def _lines(arguments: argparse.Namespace, file: str, count: int) -> list[str]:
+    """Return the lines of a file; raise an error unless it has as many as there are references."""
+    lines = all_lines(file, arguments.bad_utf8)
+    if len(lines) != count:
+        raise PellucidError(f"{file} has {len(lines):,} lines, for {count:,} references. Give one for each.")
+    return lines
+
+
+def _put_differences(arguments: argparse.Namespace, found: list[Difference]) -> list[dict[str, Any]]:
+    """Print a table of two sets of translations, and return its figures."""
+    from pellucid.show.tables import Table, text_lines
+
+    rows = [
+        [
+            each.metric,
+            *(f"{score:.2f}" for score in (each.score, each.other)),
+            f"{each.difference:+.2f}",
+            *(f"{chance:.4f}" for chance in (each.bootstrap, each.randomisation)),
+            each.verdict,
+        ]
+        for each in found
+    ]
+    header = ["", "this", "other", "difference", "bootstrap", "randomisation", "so this is"]
+    ours = arguments.hypothesis or ", ".join(arguments.model)
+    notes = [
+        f"this: {ours}; other: {arguments.against}. TER counts edits: less is better.",
+        "bootstrap, randomisation: how often chance alone makes a difference as large (p), by two tests. "
+        f"Both below {LEVEL}: this is better or worse on text of this kind.",
+    ]
+    put(["", *text_lines([Table(header, rows)], 1000), *notes])
+    put(f"{each.metric} {each.signature}" for each in found)
+    return [dataclasses.asdict(each) | {"difference": each.difference} for each in found]
 
 
 def _put_worst(
-    arguments: argparse.Namespace, sources: list[str], texts: list[str], references: list[list[str]]
+    arguments: argparse.Namespace,
+    sources: list[str],
+    texts: list[str],
+    others: list[str],
+    references: list[list[str]],
 ) -> None:
-    """Print the sentences with the lowest chrF: line, chrF, source if known, translation, references."""
+    """Print the sentences with the lowest chrF and, with --against, those whose chrF differs most: line,
+    chrF, source if known, translations, references."""
     from pellucid.show.probe_text import sentence_table
     from pellucid.show.tables import text_lines
 
     several = len(references) > 1
-    shown = {"source": sources} if arguments.hypothesis is None else {}
-    shown |= {"translation": texts}
+    shown = {"source": sources, "translation": texts, "other": others}
     shown |= {f"reference {n}" if several else "reference": each for n, each in enumerate(references, 1)}
-    for place, chrf in worst_sentences(texts, references, arguments.worst, arguments.lowercase):
-        row = {name: lines[place] for name, lines in shown.items()}
-        put(text_lines([sentence_table(f"line {place + 1:,}: chrF {chrf:.1f}", **row)], 1000))
+    chrf = chrf_of_each(texts, references, arguments.lowercase)
+    places = sorted(range(len(texts)), key=chrf.__getitem__)
+    listed = [(place, f"chrF {chrf[place]:.1f}") for place in places[: arguments.worst]]
+    if others:
+        each = zip(chrf, chrf_of_each(others, references, arguments.lowercase), strict=True)
+        more = [ours - theirs for ours, theirs in each]
+        places.sort(key=lambda place: -abs(more[place]))
+        changed = [place for place in places[: arguments.worst] if more[place]]
+        listed += [(place, f"chrF {more[place]:+.1f} against other") for place in changed]
+    for place, title in listed:
+        row = {name: lines[place] for name, lines in shown.items() if lines}
+        put(text_lines([sentence_table(f"line {place + 1:,}: {title}", **row)], 1000))
 
 
-def _translate(arguments: argparse.Namespace, sources: list[str]) -> list[str]:
-    """Return the translations of the sources. Warn about sources that were cut or have unknown words, and
-    about unfinished translations."""
+def _translate(arguments: argparse.Namespace, models: list[str], sources: list[str]) -> list[str]:
+    """Return the translations of the sources by these models. Warn about sources that were cut or have
+    unknown words, and about unfinished translations."""
     from rich.console import Console
     from rich.progress import track
 
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translator import load
 
-    translator = load(arguments.model, arguments.device, "fp32")
+    translator = load(models, arguments.device, "fp32")
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}

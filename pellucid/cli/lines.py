@@ -6,7 +6,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from pellucid.data.corpus import STANDARD_INPUT, decode, read_rows
+from pellucid.data.corpus import STANDARD_INPUT, decode, read_lines, read_rows
 from pellucid.errors import PellucidError, UsageError
 
 _ARRIVAL = 65_536  # the most bytes to take from a pipe at once
@@ -55,6 +55,11 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
         for lines, name, line in zip(texts, names, row, strict=True):
             lines.append(as_text(line, name, number, arguments.bad_utf8))
     return texts
+
+
+def all_lines(file: str, bad_utf8: str) -> list[str]:
+    """Return the lines of a file."""
+    return [as_text(line, file, number, bad_utf8) for number, line in enumerate(read_lines(file), 1)]
 
 
 def corpus_of(arguments: Namespace, first: str, second: str) -> list[str]:

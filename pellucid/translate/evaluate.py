@@ -3,7 +3,8 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 from pellucid.errors import PellucidError, Setting, UsageError
 
@@ -45,14 +46,7 @@ def evaluate(
     """
     if tokenize not in TOKENIZERS:
         raise UsageError(f"{{}} is not one of {', '.join(TOKENIZERS)}.", Setting("tokenize", tokenize))
-    lists = _lists_of(hypotheses, references)
-    # Imported here, because it is slow.
-    from sacrebleu.metrics.bleu import BLEU
-    from sacrebleu.metrics.chrf import CHRF
-
-    # force: no warning about text that looks tokenised, as the text of some recipes must be.
-    bleu = BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
-    chrf = CHRF(lowercase=lowercase)
+    lists, (bleu, chrf) = lists_of(hypotheses, references), metrics_of(lowercase, tokenize)
     return Scores(
         bleu.corpus_score(hypotheses, lists).score,
         chrf.corpus_score(hypotheses, lists).score,
@@ -63,7 +57,16 @@ def evaluate(
     )
 
 
-def _lists_of(
+def metrics_of(lowercase: bool, tokenize: str) -> tuple[Any, Any]:
+    """Return sacreBLEU's BLEU and chrF, which are imported here, because that is slow."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    # force: no warning about text that looks tokenised, as the text of some recipes must be.
+    return BLEU(lowercase=lowercase, tokenize=tokenize, force=True), CHRF(lowercase=lowercase)
+
+
+def lists_of(
     hypotheses: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]
 ) -> list[Sequence[str]]:
     """Return the references as a list of lists. Raise an error if a list does not fit the hypotheses."""
@@ -101,16 +104,36 @@ def exactly_right(
     return 100 * equal / len(hypotheses)
 
 
-def worst_sentences(
-    hypotheses: Sequence[str], references: Sequence[Sequence[str]], count: int, lowercase: bool = False
-) -> list[tuple[int, float]]:
-    """Return the sentences with the lowest chrF, the worst first: their indices, and chrF as sacreBLEU has it
-    for a sentence. references: one or several lists."""
-    from sacrebleu.metrics.chrf import CHRF
+def chrf_of_each(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]], lowercase: bool = False
+) -> list[float]:
+    """Return chrF of each sentence, as sacreBLEU has it for a sentence. references: one or several lists."""
+    chrf = metrics_of(lowercase, "none")[1]
+    rows = zip(hypotheses, zip(*references, strict=True), strict=True)
+    return [chrf.sentence_score(said, right).score for said, right in rows]
 
-    chrf, rows = CHRF(lowercase=lowercase), zip(hypotheses, zip(*references, strict=True), strict=True)
-    scores = [chrf.sentence_score(said, right).score for said, right in rows]
-    return [(place, scores[place]) for place in sorted(range(len(scores)), key=scores.__getitem__)[:count]]
+
+def load_comet(path: str) -> Any:
+    """Load a COMET model (Rei et al. 2020) from its checkpoint, such as
+    wmt22-comet-da/checkpoints/model.ckpt. Nothing is downloaded. Loading it runs what its maker put into it.
+    """
+    try:
+        from comet import load_from_checkpoint
+    except ImportError:
+        raise PellucidError("COMET needs another package: pip install unbabel-comet") from None
+    if not Path(path).is_file():
+        inside = "Name the file of its weights, such as wmt22-comet-da/checkpoints/model.ckpt."
+        raise PellucidError(f"{path}: no such file of a COMET model. {inside}")
+    return load_from_checkpoint(path, local_files_only=True)
+
+
+def comet_of(
+    model: Any, sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]
+) -> float:
+    """Return the score that a COMET model gives translations: the mean over sentences."""
+    rows = zip(sources, hypotheses, references, strict=True)
+    samples = [{"src": source, "mt": said, "ref": right} for source, said, right in rows]
+    return float(model.predict(samples, batch_size=8, gpus=0, progress_bar=False).system_score)
 
 
 def note_on_short(references: Sequence[str], tokenize: str = "13a") -> str | None:

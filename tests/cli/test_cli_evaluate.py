@@ -3,8 +3,10 @@
 import gzip
 import json
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sacrebleu
@@ -192,3 +194,81 @@ def test_the_note_on_short_references_counts_tokens_as_bleu_does(pellucid: Comma
     for tokenize, is_short in (("13a", True), ("zh", False)):
         compared = pellucid("evaluate", "--hypothesis", lines, "--reference", lines, "--tokenize", tokenize)
         assert compared.code == 0 and ("note: BLEU" in compared.err) == is_short
+
+
+def test_against_tells_whether_it_is_chance(pellucid: Command, toy_model: Path, files: Files) -> None:
+    source, right = files("source", *SOURCES), files("right", *map(toy.reverse, SOURCES))
+    said = files("said", *pellucid("translate", toy_model, stdin=STDIN).out.splitlines())
+    wrong = files("wrong", *SOURCES)
+    evaluate = "evaluate", toy_model, "--source", source, "--reference", right
+    outcome = pellucid(*evaluate, "--against", wrong, "--worst", 1, "--json")
+    lines = outcome.out.splitlines()
+    assert outcome.code == 0 and lines[4].split()[:5] == [
+        "this",
+        "other",
+        "difference",
+        "bootstrap",
+        "randomisation",
+    ]
+    assert [line.split()[0] for line in lines[5:8]] == ["BLEU", "chrF2", "TER"]
+    assert f"this: {toy_model}; other: {wrong}." in lines[8]
+    figures = json.loads(lines[-1])
+    bleu = figures["against"][0]
+    assert bleu["metric"] == "BLEU" and bleu["score"] == pytest.approx(figures["bleu"])
+    assert bleu["difference"] == pytest.approx(bleu["score"] - bleu["other"])
+    changed = [line for line in lines if line.endswith(" against other")]
+    assert len(changed) == 1 and "  other        " in outcome.out and "  source       " in outcome.out
+    # A model against its own translations, and those against the model, and the file against itself:
+    for how in (
+        [*evaluate, "--against", said],
+        ["evaluate", "--hypothesis", said, *evaluate[2:], "--against", toy_model],
+        ["evaluate", "--hypothesis", said, *evaluate[4:], "--against", said],
+    ):
+        rows = pellucid(*how).out.splitlines()[5:8]
+        assert [row.split()[3:] for row in rows] == [
+            ["+0.00", "1.0000", "1.0000", *["may", "be", "chance"]]
+        ] * 3
+
+
+def test_what_against_and_comet_need(pellucid: Command, files: Files) -> None:
+    two, three = files("two", "a", "b"), files("three", "a", "b", "c")
+    evaluate = "evaluate", "--hypothesis", two, "--reference", two
+    for option, code, message in (
+        (["--against", "nowhere"], 1, "--against nowhere: there is no such model folder, and no such file."),
+        (
+            ["--against", "demo"],
+            2,
+            "--against demo is a model, which needs sources. Give them with --source.",
+        ),
+        (["--against", three], 1, f"{three} has 3 lines, for 2 references. Give one for each."),
+        (["--source", three], 1, f"{three} has 3 lines, for 2 references. Give one for each."),
+        (["--comet", two], 2, "--comet looks at the sources too. Give them with --source."),
+    ):
+        outcome = pellucid(*evaluate, *option)
+        assert (outcome.code, outcome.err) == (code, f"pellucid: {message}\n")
+
+
+def test_comet_scores_where_it_is_installed(
+    pellucid: Command, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, source, right = files("said", "a", "b"), files("source", "x", "y"), files("right", "a", "c")
+    evaluate = "evaluate", "--hypothesis", said, "--source", source, "--reference", right, "--comet"
+    monkeypatch.setitem(sys.modules, "comet", None)
+    outcome = pellucid(*evaluate, said)
+    assert outcome.code == 1 and outcome.err.endswith("another package: pip install unbabel-comet\n")
+    seen: list[dict[str, str]] = []
+
+    def predict(samples: list[dict[str, str]], **how: object) -> SimpleNamespace:
+        seen.extend(samples)
+        return SimpleNamespace(system_score=0.25)
+
+    def load(path: str, local_files_only: bool) -> SimpleNamespace:
+        assert path == str(said) and local_files_only
+        return SimpleNamespace(predict=predict)
+
+    monkeypatch.setitem(sys.modules, "comet", SimpleNamespace(load_from_checkpoint=load))
+    outcome = pellucid(*evaluate, said, "--json")
+    assert outcome.code == 0 and f"\nCOMET 0.2500 ({said}, the first reference)\n" in outcome.out
+    assert seen == [{"src": "x", "mt": "a", "ref": "a"}, {"src": "y", "mt": "b", "ref": "c"}]
+    assert json.loads(outcome.out.splitlines()[-1])["comet"] == 0.25
+    assert "no such file of a COMET model" in pellucid(*evaluate, "nowhere").err
