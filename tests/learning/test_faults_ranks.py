@@ -250,6 +250,23 @@ def test_other_settings_and_broken_files_are_refused_in_both(folder: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("setting", "code", "said"),
+    [
+        ("model.encoder_layers=1000000000", 2, "[model] encoder_layers = 1000000000"),
+        ("training.peak_rate=nan", 2, "[training] peak_rate = nan"),
+        ("training.pace=1", 2, "pace"),
+        ("vocabulary.model=['junk.model']", 1, "junk.model"),
+    ],
+)
+def test_what_no_training_can_use_ends_both(setting: str, code: int, said: str, folder: Path) -> None:
+    (folder / "junk.model").write_bytes(random.Random(1).randbytes(1000))
+    found = run(folder, NONE, setting)
+    assert [each for each, _ in found] == [code, code]
+    assert said in found[0][1] and not (folder / "run").exists()
+
+
+@pytest.mark.slow
 def test_a_second_training_is_refused_and_ends(folder: Path, whole: Path) -> None:
     first = start_ranks(2, *train(folder), fault="hanging save 0 3")
     while not (folder / "run" / "checkpoints" / "step-2").exists():

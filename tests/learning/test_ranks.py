@@ -8,6 +8,7 @@ import torch
 from ranked import torchrun, train
 
 from pellucid.config.toml_file import to_toml
+from pellucid.errors import PellucidError
 from pellucid.folder.load import load_model
 from pellucid.learning.ranks import Ranks, rank_here
 
@@ -29,6 +30,16 @@ def test_two_processes_learn_what_one_learns(folder: Path) -> None:
     assert alone.returncode == 0 == both.returncode, alone.stderr + both.stderr
     assert len(losses(folder / "run")) == 6 and both.stderr.count("The model is in") == 1
     assert losses(folder / "run") == pytest.approx(losses(folder / "alone"), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "given", [{"RANK": "x"}, {"RANK": "2", "WORLD_SIZE": "2"}, {"SLURM_PROCID": "-1", "SLURM_NTASKS": "2"}]
+)
+def test_a_wrong_environment_is_told(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(PellucidError, match="the environment says that this is process"):
+        rank_here()
 
 
 @pytest.mark.slow
