@@ -110,8 +110,10 @@ def no_such_name(name: str, known: Any) -> str:
     near += [full for full in known if full.rpartition(".")[2] == last][: 3 - len(near)]
     if "*" in str(name) and fnmatch.filter(known, str(name)):
         return f'"{name}" is a glob, and this takes one name. All that match: .matching("{name}").'
-    hint = f" Nearest: {', '.join(dict.fromkeys(near))}." if near else ""
-    return f'no tensor is called "{name}".{hint}'
+    there = f"There are {len(known)}, such as {[*known][-1]}." if known else "There are none."
+    if near:
+        there = f"Nearest: {', '.join(dict.fromkeys(near))}."
+    return f'no tensor is called "{name}". {there}'
 
 
 def stack_of(name: str, axis: str) -> str:
