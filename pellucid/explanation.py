@@ -10,17 +10,20 @@ from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
+from pellucid.reading.ledger import Ledger, take_ledger
 from pellucid.reading.looking import Alignment, HeadLook, align, find_looks, merge_words
-from pellucid.reading.passes import in_batch, watch
+from pellucid.reading.passes import in_batch, in_float32, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.stepwise import Stepwise, decode_stepwise
 from pellucid.seeing.records import Records
 from pellucid.seeing.trace import Edit, Trace
 from pellucid.show.files import as_json, as_npz
+from pellucid.show.ledger_text import share_parts
 from pellucid.show.panels import draw_panels
 from pellucid.show.pictures import picture
 from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
 from pellucid.show.tables import Part, print_parts
+from pellucid.translate.source_share import source_shares
 from pellucid.translate.text_translator import TextTranslator
 
 
@@ -39,6 +42,11 @@ class Explanation(Reading):
     def beam_path(self) -> BeamPath:
         """Run the search again; return the path of this target in it, and the dropped candidates."""
         return follow_search(self.translator, self)
+
+    @functools.cached_property
+    def source_shares(self) -> list[float]:
+        """Return how much of each token of the target comes from the source, from 0 to 1."""
+        return source_shares(in_float32(self.translator.model), [(self.source_ids, self.target_ids)])[0]
 
     def again(
         self,
@@ -69,6 +77,15 @@ class Explanation(Reading):
         """Return the source word with the largest attention weight for each target word. str() of the result
         is a line of Pharaoh pairs, source-target: "0-0 1-2"."""
         return align(self)
+
+    def ledger(self, step: int, word: str | None = None, against: str | None = None) -> Ledger:
+        """Return why a word is said: its logit at a step (from 0) as a sum, by part, by position and by
+        input, and what happens without each term: docs/why.md.
+
+        word: any token of the target's vocabulary; by default the expected one. against: a word whose logit
+        is subtracted, to ask why not that one.
+        """
+        return take_ledger(self, self.translator.model, step, word, against)
 
     def against(self, other: "Explanation") -> Difference:
         """Compare two targets of the same source: where they differ first, and which is more probable."""
@@ -119,9 +136,10 @@ class Explanation(Reading):
         def parts(width: int) -> list[Part]:
             if tensor is not None:
                 return tensor_parts(self, tensor, width, head)
+            shares = share_parts(self, self.source_shares, self.translator.usual_share)
             if steps:
-                return brief_parts(self)
+                return brief_parts(self) + shares
             beyond = more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width) if more else []
-            return reading_parts(self, width) + beyond
+            return reading_parts(self, width) + shares + beyond
 
         print_parts(parts)

@@ -17,6 +17,7 @@ from pellucid.probes.compare import Comparison, compare
 from pellucid.probes.pairs import PairsReport, check_pairs
 from pellucid.reading.reading import read
 from pellucid.show import registered as registered
+from pellucid.translate.source_share import UsualShare
 from pellucid.translate.text_translator import TextTranslator
 
 
@@ -64,7 +65,11 @@ def load(
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
     loaded = [load_folder(folder_of(each), chosen, dtype) for each in paths]
     check_same_vocabulary(paths, [each.vocabulary for each in loaded])
-    return Translator([each.model for each in loaded], loaded[0].vocabulary, loaded[0].config, precision)
+    first = loaded[0]
+    translator = Translator([each.model for each in loaded], first.vocabulary, first.config, precision)
+    if usual := first.manifest.get("provenance", {}).get("source_share"):
+        translator.usual_share = UsualShare(**usual)
+    return translator
 
 
 def folder_of(model: str | Path) -> Path:

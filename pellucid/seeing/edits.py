@@ -134,6 +134,23 @@ def rewrite(name: str, values: Any, at: Sequence[Place] | Place = ()) -> Edits:
     return {name: put}
 
 
+def hold() -> Edits:
+    """Hold a pass at its values, so that its logits are sums: attention weights, the norms' variances and the
+    gates a(x) / x of the activations become numbers without a gradient. No value changes.
+
+    Every tensor is then a linear function of the embeddings, the positions and the biases that lead to it, so
+    in a trace with gradients=True a tensor times its gradient is its share of a logit (docs/why.md).
+    """
+    hidden = _Kept()
+
+    def gate(activated: Tensor) -> Tensor:
+        ratio = torch.where(hidden.tensor == 0, 0.0, activated / hidden.tensor)
+        return hidden.tensor * ratio.detach()
+
+    numbers = dict.fromkeys(("*_attention.weights", "*.variance"), Tensor.detach)
+    return {**numbers, "*.feed_forward.hidden": hidden.keep, "*.feed_forward.activated": gate}
+
+
 def together(*edits: Mapping[str, Edit]) -> Edits:
     """Join several edits. If two of them change the same tensor, the second is applied to the result of the
     first.

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from pellucid.search.hypotheses import Found
 from pellucid.text.vocabulary import Vocabulary
@@ -43,6 +44,13 @@ class Translation:
     hypotheses: list[Hypothesis]
     truncated: bool = False  # the source was too long, and only its beginning was translated
     unknown: Sequence[str] = ()  # words or characters of the source that the vocabulary does not have
+    source_shares: Sequence[float] | None = field(default=None, repr=False)  # of its tokens, if asked for
+
+    @property
+    def source_share(self) -> float | None:
+        """Return the mean share of the source in the tokens of the best hypothesis, from 0 to 1, if it was
+        asked for: docs/why.md. It is low where a model invents. None for an empty translation."""
+        return fmean(self.source_shares) if self.source_shares else None
 
     @property
     def text(self) -> str:

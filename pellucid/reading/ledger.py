@@ -1,0 +1,279 @@
+"""The ledger of one word: its logit as a sum, read in three ways, and what happens when a term is taken out.
+
+With attention weights, norms and gates held at their values (`pellucid.edits.hold`) a Transformer is linear,
+so a tensor times its gradient is its share of a logit, and the shares of all that leads to it add up to it:
+
+* by part: each head and feed-forward of the decoder, the word read, its position, biases: what each adds to
+  the decoder's stream at this step, through the norms that follow;
+* by position: the same, with each head's share split over the positions that it looked at;
+* by input: every word that either side read, positions and biases, over all paths through both stacks.
+
+A share is no cause: it says what a term adds while everything else stays as it is. So each part and each word
+is also taken out, and the pass computed again.
+"""
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pellucid.errors import UsageError
+from pellucid.model import Transformer
+from pellucid.reading.passes import in_batch, in_float32, watch
+from pellucid.reading.reading import Reading
+from pellucid.reading.tensors import made_of
+from pellucid.reading.words import advice
+from pellucid.seeing.edits import Edits, hold, rewrite
+from pellucid.seeing.trace import Trace
+from pellucid.seeing.viewed import Viewed
+from pellucid.translate.source_share import leaf
+
+TOGETHER = 32  # rows, each with something taken out, that are computed as one batch
+INPUTS = [f"{stack}.{name}" for name in ("token_embeddings", "positions") for stack in ("encoder", "decoder")]
+EMBEDDED = ("decoder.token_embeddings", "decoder.positions")
+Term = tuple[str, float]  # a label, and its share of the logit
+
+
+@dataclass(frozen=True)
+class Ledger(Viewed):
+    """The logit of a word at one step, or of one word minus another, as three sums, and by how much it falls
+    when a term is taken out (None: it cannot be)."""
+
+    step: int  # from 0
+    word: str
+    against: str | None
+    logit: float
+    by_part: list[Term]
+    by_position: list[Term]
+    by_input: list[Term]
+    zero: list[float | None]  # of each term of by_part: its vector at this step becomes 0
+    mean: list[float | None]  # of each term of by_part: it becomes its mean over the positions
+    absent: list[float | None]  # of each term of by_input: no other position can look at the word
+
+    @property
+    def gap(self) -> float:
+        """Return the largest difference between the logit and the sum of a reading."""
+        sums = (math.fsum(share for _, share in terms) for terms in self.readings.values())
+        return max(abs(each - self.logit) for each in sums)
+
+    @property
+    def readings(self) -> dict[str, list[Term]]:
+        """Return the three readings by their names."""
+        return {name: getattr(self, name) for name in ("by_part", "by_position", "by_input")}
+
+    @property
+    def agreement(self) -> dict[str, float]:
+        """Return Spearman's rank correlation of the shares and of the falls, for each way to take a term
+        out."""
+        ways = {"zero": self.by_part, "mean": self.by_part, "absent": self.by_input}
+        return {way: rank_correlation(terms, getattr(self, way)) for way, terms in ways.items()}
+
+
+@dataclass(frozen=True)
+class Question:
+    """The step and the ids of the word, and of the word to subtract if there is one, of a ledger."""
+
+    reading: Reading
+    step: int
+    ids: list[int]
+
+    def logits(self, seen: Trace) -> Tensor:
+        """Return the logit that the ledger is of, for each sentence of a trace: B."""
+        logits = seen["decoder.logits"].tensor[:, self.step, self.ids]
+        return logits[:, 0] - logits[:, 1:].sum(-1)
+
+    def run(self, model: Transformer, edits: Edits, rows: int = 1, gradients: bool = False) -> Trace:
+        """Run the pass of the reading with edits, on as many equal rows."""
+        batch = in_batch(model, [(self.reading.source_ids, self.reading.target_ids)] * rows)
+        only = "*" if gradients else "decoder.logits"
+        return watch(model, batch, only=only, edits=edits, gradients=gradients)
+
+
+def take_ledger(
+    reading: Reading, model: Transformer, step: int, word: str | None = None, against: str | None = None
+) -> Ledger:
+    """Return the ledger of a word at a step, from 0; by default of the expected word. against: a word whose
+    logit is subtracted."""
+    if not -len(reading.steps) <= step < len(reading.steps):
+        raise UsageError(f"step = {step}: there are {len(reading.steps)} steps, counted from 0.")
+    step %= len(reading.steps)
+    ids = [reading.target_ids[step] if word is None else _id_of("word", word, reading)]
+    ids += [] if against is None else [_id_of("against", against, reading)]
+    if len(set(ids)) < len(ids):
+        raise UsageError(f"against = {against!r} is the word itself. Name another word, or leave it out.")
+    model, asked = in_float32(model), Question(reading, step, ids)
+    labels, pieces = _pieces(reading.trace, reading.target_tokens[step])
+    by_part, by_position = _direct(asked, model, labels, pieces)
+    tokens = [*reading.source_tokens, *reading.target_tokens[: step + 1]]
+    zero, mean = (_falls(asked, model, _cuts(asked, pieces, mean)) for mean in (False, True))
+    said = reading.vocabulary.target_tokens(ids)
+    return Ledger(
+        step,
+        said[0],
+        said[1] if against is not None else None,
+        asked.logits(reading.trace).item(),
+        by_part,
+        by_position,
+        _over_all_paths(asked, model, tokens),
+        [*zero, None],
+        [*mean, None],
+        [*_falls(asked, model, _absences(asked)), None, None, None],
+    )
+
+
+def _id_of(setting: str, word: str, reading: Reading) -> int:
+    """Return the id of a token that the user named as it is shown; a word may be named without its ▁."""
+    vocabulary = reading.vocabulary
+    for piece in (word, f"▁{word}"):
+        if (token := vocabulary.target.piece_to_id(piece)) != vocabulary.unknown_id:
+            return int(token)
+    hint = advice(word, reading.to, "target", vocabulary)
+    raise UsageError(f"{setting} = {word!r} is no token of the target's vocabulary. {hint}")
+
+
+Piece = tuple[str, int | None]  # a tensor, and a head of it
+
+
+def _pieces(trace: Trace, read: str) -> tuple[list[str], list[Piece]]:
+    """Return the labels and the tensors of what the decoder's stream is made of."""
+    labels = [f"the word read, {read}", "its position"]
+    pieces: list[Piece] = [(name, None) for name in EMBEDDED]
+    for name in trace.matching("decoder.layers.*"):
+        part, _, last = name.rpartition(".")
+        if last == "context":
+            heads = range(trace[name].tensor.shape[1])
+            labels += [f"{part} head {head}" for head in heads]
+            pieces += [(name, head) for head in heads]
+        elif last == "activated":
+            labels.append(part)
+            pieces.append((name, None))
+    return labels, pieces
+
+
+def _direct(
+    asked: Question, model: Transformer, labels: Sequence[str], pieces: Sequence[Piece]
+) -> tuple[list[Term], list[Term]]:
+    """Return the readings by part and by position. Gradients end at each piece, so that only the stream and
+    the norms on it lie between a piece and the logit."""
+    names = list(dict.fromkeys(name for name, _ in pieces))
+    slopes, biases = _slopes(asked, model, names)
+    by_part, by_position, trace = list[Term](), list[Term](), asked.reading.trace
+    for label, (name, head) in zip(labels, pieces, strict=True):
+        slope, value = (each[..., asked.step, :] for each in (slopes[name], trace[name].tensor.double()))
+        slope, value = (each if head is None else each[0, head] for each in (slope, value))
+        by_part.append((label, float((slope * value).sum())))
+        if head is None:
+            by_position.append(by_part[-1])
+            continue
+        part = name.removesuffix(".context")
+        weights, values = trace[f"{part}.weights"], trace[f"{part}.values"].tensor[0, head].double()
+        shares = (weights.tensor[0, head, asked.step].double() * (values @ slope)).tolist()
+        if ".self_" in part:
+            shares = shares[: asked.step + 1]  # later ones are hidden
+        by_position += [
+            (f"{label} at {word}", share) for word, share in zip(weights.labels("M"), shares, strict=False)
+        ]
+    return [*by_part, ("biases", biases)], [*by_position, ("biases", biases)]
+
+
+def _over_all_paths(asked: Question, model: Transformer, tokens: Sequence[str]) -> list[Term]:
+    """Return the reading by input, for the tokens of the source, then those of the target up to the step."""
+    slopes, biases = _slopes(asked, model, INPUTS)
+    trace = asked.reading.trace
+    words, both_words, places, both_places = (
+        (slopes[name] * trace[name].tensor.double()).sum(-1).flatten() for name in INPUTS
+    )
+    shares = torch.cat((words, both_words[: asked.step + 1])).tolist()
+    sides = ["source"] * len(words) + ["target"] * (asked.step + 1)
+    terms = [(f"{side} {word}", share) for side, word, share in zip(sides, tokens, shares, strict=True)]
+    positions = [("source positions", float(places.sum())), ("target positions", float(both_places.sum()))]
+    return [*terms, *positions, ("biases", biases)]
+
+
+def _slopes(asked: Question, model: Transformer, leaves: Sequence[str]) -> tuple[dict[str, Tensor], float]:
+    """Return the derivative of the logit by each of these tensors, at which gradients end, in a pass that is
+    held; and the sum of what the biases after them add."""
+    seen, biased = asked.run(model, hold() | dict.fromkeys(leaves, leaf), gradients=True), {}
+    for name, record in seen.items():
+        made = [each for each in made_of(name, model.config)[1] if each.endswith(".bias")]
+        if made and record.tensor.requires_grad:
+            biased[name] = model.get_parameter(made[0]).detach().double().cpu()
+    names = [*leaves, *biased]
+    tensors = [seen[name].tensor for name in names]
+    found = torch.autograd.grad(asked.logits(seen).sum(), tensors, allow_unused=True, materialize_grads=True)
+    slopes = {name: each.double().cpu() for name, each in zip(names, found, strict=True)}
+    for name, bias in biased.items():  # the heads of a tensor BHLU lie side by side in its bias
+        slope = slopes[name].transpose(1, 2).flatten(2) if slopes[name].dim() == 4 else slopes[name]
+        biased[name] = (slope.flatten(0, 1).sum(0) * bias).sum()
+    return {name: slopes[name] for name in leaves}, math.fsum(map(float, biased.values()))
+
+
+def _cuts(asked: Question, pieces: Sequence[Piece], mean: bool) -> list[Edits]:
+    """Return for each piece the edits that make its vector at the step 0, or its mean over the positions."""
+    trace, everywhere, cuts = asked.reading.trace, slice(None), list[Edits]()
+    for name, head in pieces:
+        vectors = trace[name].tensor[0] if "B" in trace[name].axes else trace[name].tensor
+        vectors = vectors if head is None else vectors[head]
+        left = vectors.mean(0) if mean else torch.zeros_like(vectors[0])
+        place = (everywhere, asked.step) if head is None else (everywhere, head, asked.step)
+        if name in EMBEDDED:  # positions are of all rows: so the sum is changed, and keeps the other summand
+            left, name = (
+                left + trace["decoder.embedded"].tensor[0, asked.step] - vectors[asked.step],
+                "decoder.embedded",
+            )
+        cuts.append(rewrite(name, left, place))
+    return cuts
+
+
+def _absences(asked: Question) -> list[Edits]:
+    """Return for each word read the edits that make its embedding 0 and hide it from all other positions."""
+    sides, every = (len(asked.reading.source_tokens), asked.step + 1), slice(None)
+    absences = []
+    for stack, count, length in zip(
+        ("encoder", "decoder"), sides, (sides[0], len(asked.reading.steps)), strict=True
+    ):
+        for place in range(count):
+            others = [*range(place), *range(place + 1, length)]
+            self_mask = rewrite(
+                f"{stack}.layers.*.self_attention.mask", -math.inf, (every, every, others, place)
+            )
+            absence = rewrite(f"{stack}.token_embeddings", 0.0, (every, place)) | self_mask
+            if stack == "encoder":
+                absence |= rewrite(
+                    "decoder.layers.*.cross_attention.mask", -math.inf, (every, every, every, place)
+                )
+            absences.append(absence)
+    return absences
+
+
+def _falls(asked: Question, model: Transformer, each: Sequence[Edits]) -> list[float]:
+    """Return by how much the logit falls with each of these edits, many of them in one batch."""
+    falls, whole = list[float](), asked.logits(asked.reading.trace)
+    for first in range(0, len(each), TOGETHER):
+        some = each[first : first + TOGETHER]
+        falls += (whole - asked.logits(asked.run(model, _row_by_row(some), len(some)))).tolist()
+    return falls
+
+
+def _row_by_row(each: Sequence[Edits]) -> Edits:
+    """Return edits of a batch that change each row as the edits of that row do."""
+
+    def edit(name: str, tensor: Tensor) -> Tensor:
+        for row, edits in enumerate(each):
+            if name in edits:
+                tensor[row : row + 1] = edits[name](tensor[row : row + 1])
+        return tensor
+
+    return {name: functools.partial(edit, name) for edits in each for name in edits}
+
+
+def rank_correlation(terms: Sequence[Term], falls: Sequence[float | None]) -> float:
+    """Return Spearman's rank correlation of terms with the falls that were measured; NaN for fewer than 3."""
+    both = [(share, fall) for (_, share), fall in zip(terms, falls, strict=True) if fall is not None]
+    if len(both) < 3:
+        return math.nan
+    ranks = torch.tensor(both, dtype=torch.float64).T.argsort(-1).argsort(-1).double()
+    return float(torch.corrcoef(ranks)[0, 1])
