@@ -1,4 +1,4 @@
-"""The build's own step: compile the engine's kernels with the clang of `ziglang`.
+"""The build's own step: compile the kernels of the engine and of training with the clang of `ziglang`.
 
 The library goes beside its source, also where the package is installed as editable. Where it cannot be built,
 a line says why and the package is installed without it: PyTorch then computes, and there is no int8.
@@ -17,12 +17,13 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-SOURCE = ROOT / "pellucid" / "decoding" / "kernels.c"
-LIBRARY = SOURCE.with_name("kernels.bin")
+SOURCES = [ROOT / "pellucid" / part for part in ("decoding/kernels.c", "learning/fused.c")]
+LIBRARY = SOURCES[0].with_name("kernels.bin")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-fno-math-errno"]
 FLAGS += ["-fvisibility=hidden"]
 # The functions that tell Python which kinds run here, and of which source the library is.
-DISPATCH = ["-DDISPATCH", f"-DCHECKSUM={zlib.crc32(SOURCE.read_bytes())}u"]
+CHECKSUM = zlib.crc32(b"".join(source.read_bytes() for source in SOURCES))
+DISPATCH = ["-DDISPATCH", f"-DCHECKSUM={CHECKSUM}u"]
 # For each kind of kernels, what the compiler may use: the names that pellucid/decoding/library.py knows.
 X86 = {
     "avx512": ["-mcpu=x86_64_v4+avx512vnni", "-mprefer-vector-width=512"],
@@ -71,7 +72,11 @@ def compile_kernels(target: str, library: Path, extra: tuple[str, ...] = ()) -> 
     if target not in TARGETS:
         raise BuildError(f"there are none for {target}, but for {', '.join(TARGETS)}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        objects = [compile_kind(target, kind, folder, extra) for kind in kinds_for(target)]
+        objects = [
+            compile_kind(target, source, kind, folder, extra)
+            for source in SOURCES
+            for kind in kinds_for(target)
+        ]
         built = f"{folder}/library"
         zig(["-target", TARGETS[target][0], "-shared", "-s", *extra, *objects, "-o", built], folder)
         library.unlink(missing_ok=True)  # a process that has the old one open keeps it
@@ -83,12 +88,12 @@ def kinds_for(target: str) -> dict[str, list[str]]:
     return X86 if "x86_64" in target else ARM
 
 
-def compile_kind(target: str, kind: str, folder: str, extra: tuple[str, ...] = ()) -> str:
+def compile_kind(target: str, source: Path, kind: str, folder: str, extra: tuple[str, ...] = ()) -> str:
     """Compile one kind of kernels into an object file in this folder; return the file's path."""
-    built = f"{folder}/{kind}.o"
+    built = f"{folder}/{source.stem}-{kind}.o"
     position = [] if "windows" in target else ["-fPIC"]
     flags = ["-target", TARGETS[target][0], *FLAGS, *kinds_for(target)[kind], *position, *extra]
-    zig([*flags, f"-DISA={kind}", "-c", str(SOURCE), "-o", built], folder)
+    zig([*flags, f"-DISA={kind}", "-c", str(source), "-o", built], folder)
     return built
 
 

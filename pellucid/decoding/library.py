@@ -11,14 +11,15 @@ from typing import Any
 
 from pellucid.errors import PellucidError, Setting, UsageError
 
-LIBRARY, SOURCE = (Path(__file__).with_name(f"kernels.{ending}") for ending in ("bin", "c"))
+LIBRARY = Path(__file__).with_name("kernels.bin")
+SOURCES = [Path(__file__).parents[1] / part for part in ("decoding/kernels.c", "learning/fused.c")]
 BITS = {"avx512": 4, "avxvnni": 2, "avx2": 1, "neon": 8, "plain": 0}  # the fastest first, as in kernels.c
 CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none"
 INSTALL = "Install the package again, from a wheel or where ziglang can be installed"
 
 
-def _structure(name: str, fields: str) -> type[ctypes.Structure]:
-    """Make a ctypes class for a structure of kernels.c. `fields` is "type name, name; type name", where the
+def structure(name: str, fields: str) -> type[ctypes.Structure]:
+    """Make a ctypes class for a structure of C. `fields` is "type name, name; type name", where the
     type `*` is any pointer."""
     types: dict[str, Any] = {"*": c_void_p, "int32": c_int32, "int64": c_int64, "float": c_float}
     types |= {each.__name__: each for each in ctypes.Structure.__subclasses__()}
@@ -29,25 +30,25 @@ def _structure(name: str, fields: str) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": listed})
 
 
-Linear = _structure("Linear", "* weight, scale, bias, shift; int32 outputs, inputs")
-Norm = _structure("Norm", "* gain, bias")
-Layer = _structure(
+Linear = structure("Linear", "* weight, scale, bias, shift; int32 outputs, inputs")
+Norm = structure("Norm", "* gain, bias")
+Layer = structure(
     "Layer",
     "Linear qkv, self_output, cross_query, cross_output, inner, outer, cross_kv; Norm norm_1, norm_2, norm_3",
 )
-Model = _structure(
+Model = structure(
     "Model",
     "int32 kind, width, padded, heads, head, across, hidden, norm_first, activation;"
     "int32 encoder_layers, decoder_layers, vocabulary; float scale, score_scale;"
     "* source_embedding, target_embedding, positions, forbidden, encoder, decoder;"
     "Norm encoder_norm, decoder_norm; Linear logits",
 )
-Team = _structure("Team", "int32 size, job, jobs, arrived, meeting, rests, sentences; * ids, starts, places")
-Work = _structure(
+Team = structure("Team", "int32 size, job, jobs, arrived, meeting, rests, sentences; * ids, starts, places")
+Work = structure(
     "Work", "* x, normed, wide, context, row_scale, scores, quantised, pairs, keys, team; int32 rank, seen"
 )
-Memory = _structure("Memory", "* pairs, start, length; int64 rows")
-Step = _structure(
+Memory = structure("Memory", "* pairs, start, length; int64 rows")
+Step = structure(
     "Step",
     "int32 rows, candidates; * token, position, place, cell, ancestor, required; int64 longest, cells;"
     "* cache, greatest, total, asked, value, id, logits",
@@ -74,11 +75,17 @@ class Kernels:
 def kernels() -> Kernels:
     """Return the fastest kernels for this CPU, or those that the environment variable PELLUCID_KERNELS names.
     Raise an error if there are none."""
+    return Kernels(*library_and_kind())
+
+
+def library_and_kind() -> tuple[ctypes.CDLL, str]:
+    """Return the compiled library and the kind of its kernels that runs, such as "avx2"; raise an error if
+    there is none."""
     library = _open()
     if isinstance(library, str):
         settings = [Setting("precision", each) for each in ("int8", "fp32")]
         raise UsageError("{} needs compiled kernels: {}, or set {}.", settings[0], library, settings[1])
-    return Kernels(library, chosen_kind(library, os.environ.get(CHOICE) or None))
+    return library, chosen_kind(library, os.environ.get(CHOICE) or None)
 
 
 def has_kernels() -> bool:
@@ -120,6 +127,8 @@ def _load(path: Path) -> ctypes.CDLL | str:
     except OSError as error:
         return f"those of this installation do not load ({error}). {INSTALL}"
     # Its structures may be others than those above, and a call would then read and write anywhere.
-    if getattr(library, "checksum", int)() % 2**32 != zlib.crc32(SOURCE.read_bytes()):
-        raise PellucidError(f"{path} was not compiled from the present kernels.c. Run python hatch_build.py.")
+    if getattr(library, "checksum", int)() % 2**32 != zlib.crc32(b"".join(map(Path.read_bytes, SOURCES))):
+        raise PellucidError(
+            f"{path} was not compiled from the present kernels.c and fused.c. Run python hatch_build.py."
+        )
     return library

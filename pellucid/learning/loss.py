@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.data.batch import Batch
+from pellucid.learning import fused, operations
 from pellucid.model import Transformer
 
 # Number of positions whose logits exist at the same time: these fit into the CPU's cache, and the whole
@@ -29,6 +30,10 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
     """Return the loss of a model that predicts the next token at each target position (teacher forcing)."""
     weight = model.projection_weight
     batch = batch.to(weight.device)
+    if fused.applies(model):
+        bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
+        hidden = fused.read(model, batch)
+        return Loss(*operations.cross_entropy(hidden, weight, bias, expected, smoothing), len(expected))
     output = model.read(batch.source, batch.source_mask, batch.target_in)
     bias = model.decoder.projection.bias
     return cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing)

@@ -113,12 +113,12 @@ class Remote:
 def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     pytest.importorskip("hatchling")
     pytest.importorskip("ziglang", reason="ziglang, which compiles the kernels, is not installed here")
-    from hatch_build import compile_kind, zig
+    from hatch_build import SOURCES, compile_kind, zig
 
     folder = tmp_path_factory.mktemp("arm")
     program, source = folder / "server", folder / "server.c"
     source.write_text(SERVER)
-    kernels = compile_kind("linux-aarch64", "neon", str(folder))
+    kernels = compile_kind("linux-aarch64", SOURCES[0], "neon", str(folder))
     arguments = ["-target", "aarch64-linux-musl", "-static", "-O1", "-Wall", "-Werror"]
     zig([*arguments, str(source), kernels, "-o", str(program)], str(folder))
     command, pipe = ["qemu-aarch64", program], subprocess.PIPE

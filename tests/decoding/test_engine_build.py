@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from pellucid.decoding import library
+from pellucid.learning import compiled
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "pellucid" / "decoding" / "kernels.c"
+SOURCE, FUSED = ROOT / "pellucid" / "decoding" / "kernels.c", ROOT / "pellucid" / "learning" / "fused.c"
 PLAIN_FLAGS = ["-std=c11", "-O1", "-g", "-ffp-contract=off", "-fno-math-errno", "-fPIC", "-Wno-psabi"]
 # Between what a thread says to the others and what it says next, they have the time to act.
 LINGERING = (
@@ -78,16 +79,20 @@ def test_the_kernels_compile_for_arm(tmp_path: Path) -> None:
     pytest.importorskip("ziglang", reason="ziglang, which compiles the kernels, is not installed here")
     from hatch_build import compile_kind
 
-    assert Path(compile_kind("linux-aarch64", "neon", str(tmp_path), ("-Werror",))).exists()
+    for source in (SOURCE, FUSED):
+        assert Path(compile_kind("linux-aarch64", source, "neon", str(tmp_path), ("-Werror",))).exists()
 
 
 def test_what_is_shipped_is_what_python_calls() -> None:
-    """The names and order of the structures' fields in kernels.c are those of library.py."""
-    text = SOURCE.read_text(encoding="utf-8")
-    for name in ("Linear", "Norm", "Model", "Team", "Work", "Memory", "Step"):
+    """The names and order of the structures' fields in C are those in Python."""
+    ours = ("Linear", "Norm", "Model", "Team", "Work", "Memory", "Step")
+    known = [(SOURCE, library, name) for name in ours]
+    known += [(FUSED, compiled, each.__name__) for each in {compiled.Dropout, *compiled.KERNELS.values()}]
+    for source, module, name in known:
+        text = source.read_text(encoding="utf-8")
         body = text[: text.index(f"}} {name};")].rpartition("typedef struct {")[2]
         fields = re.findall(r"(\w+)\s*[,;]", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
-        assert fields == [field[0] for field in getattr(library, name)._fields_], name
+        assert fields == [field[0] for field in getattr(module, name)._fields_], name
 
 
 @pytest.mark.slow

@@ -559,11 +559,12 @@ def test_kernels_of_another_source_are_not_called(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its structures may be others: a call would read and write anywhere."""
-    monkeypatch.setattr(library, "SOURCE", tmp_path / "kernels.c")
-    library.SOURCE.write_bytes(b"/* newer */")
+    monkeypatch.setattr(library, "SOURCES", [tmp_path / "kernels.c"])
+    library.SOURCES[0].write_bytes(b"/* newer */")
     library._load.cache_clear()
     with pytest.raises(PellucidError) as error:
         in_int8(precision=precision).translate("a cat")
     assert str(error.value) == (
-        f"{library.LIBRARY} was not compiled from the present kernels.c. Run python hatch_build.py."
+        f"{library.LIBRARY} was not compiled from the present kernels.c and fused.c. "
+        "Run python hatch_build.py."
     )

@@ -1,0 +1,591 @@
+/* The kernels of the fused training step: all of a step that is not a product of matrices, for fused.py.
+
+   Like the engine's kernels.c, this file is compiled once for each kind of processor, with -DISA=<name>, and Python
+   calls the functions <name>_<kernel>. Each gets a structure with its arguments and computes the rows (or
+   sentences, or blocks of columns) from `first` to `last`. What it sums over rows goes to the memory of share
+   number `part`, so that threads never write to the same place, and sums have a fixed order.
+
+   Numbers. Activations and weights are bf16 (half = 1) or float32; all arithmetic is float32.
+   Memory. Nothing is allocated here. Sentences follow each other without padding: starts[b] is the first row of
+   sentence b, and starts[b + 1] the row after its last.
+   Random numbers are a function of a seed and of the place in the matrix, so the backward pass draws the same again.
+
+   Names: D width, V vocabulary, L queries and M keys of a sentence. */
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#pragma clang fp contract(fast)
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(function) JOIN(ISA, function)
+#define INLINE static inline __attribute__((always_inline))
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#else
+#define EXPORT __attribute__((visibility("default")))
+#endif
+/* Export a kernel, compiled for both types of numbers. */
+#define KERNEL(kernel, Arguments)                                                                    \
+    EXPORT void NAME(kernel)(const Arguments *a, int64_t first, int64_t last, int64_t part) {        \
+        if (a->half) kernel(1, a, first, last, part);                                                \
+        else kernel(0, a, first, last, part);                                                        \
+    }
+#define UNUSED(x) (void)(x)
+#define UNROLL _Pragma("clang loop unroll(full)")
+
+/* BLOCK: values that share a vector of random bytes. QUERIES: how many of a sentence are computed at a time. */
+enum { LANES = 16, BLOCK = 64, QUERIES = 64 };
+#if defined(__AVX512F__)
+enum { WIDE = 4 }; /* vectors of a tile's columns: registers hold the sums of 4 rows */
+#else
+enum { WIDE = 1 };
+#endif
+
+typedef float f32v __attribute__((vector_size(64), aligned(4)));
+typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
+typedef uint32_t u32v __attribute__((vector_size(64), aligned(4)));
+typedef uint16_t u16v __attribute__((vector_size(32), aligned(2)));
+typedef float f32x8 __attribute__((vector_size(32)));
+typedef float f32x4 __attribute__((vector_size(16), aligned(4)));
+
+/* ---- Vectors of sixteen numbers */
+
+INLINE f32v load(const float *p) { return *(const f32v *)p; }
+INLINE void store(float *p, f32v x) { *(f32v *)p = x; }
+INLINE f32v all(float x) { return (f32v){0} + x; }
+INLINE f32v choose(i32v where, f32v yes, f32v no) { return (f32v)(((i32v)yes & where) | ((i32v)no & ~where)); }
+INLINE f32v larger(f32v a, f32v b) { return choose(a > b, a, b); }
+/* Where lane number + from < n. */
+INLINE i32v below(size_t n, size_t from) {
+    const i32v lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return lane < (int32_t)(n < from ? 0 : n - from > LANES ? LANES : n - from);
+}
+
+/* Sum four vectors, each in a fixed order: (0+2)+(1+3) in each group of four, then over the groups. */
+INLINE f32x4 sums(f32v p, f32v q, f32v r, f32v s) {
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+    f32v a = LOW(p, q) + HIGH(p, q), b = LOW(r, s) + HIGH(r, s);
+    f32v c = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+             __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    f32x8 d = __builtin_shufflevector(c, c, 0, 1, 2, 3, 4, 5, 6, 7) +
+              __builtin_shufflevector(c, c, 8, 9, 10, 11, 12, 13, 14, 15);
+    return __builtin_shufflevector(d, d, 0, 1, 2, 3) + __builtin_shufflevector(d, d, 4, 5, 6, 7);
+}
+
+INLINE float sum(f32v x) { return sums(x, x, x, x)[0]; }
+
+INLINE float highest(f32v x) {
+    x = larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
+    x = larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
+    x = larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
+    return x[0] > x[1] ? x[0] : x[1];
+}
+
+/* Return e^x for x <= 87, and 2^-126 for all x below -87; near 0 the relative error is 2e-7. NaN stays. */
+#define MAGIC 12582912.0f
+INLINE f32v exponential(f32v x) {
+    f32v y = x * 1.44269504f;
+    y = choose(y < -126.0f, all(-126.0f), y);
+    const f32v shifted = y + MAGIC; /* rounds to a whole number */
+    const f32v r = y - (shifted - MAGIC);
+    f32v p = r * 0.001326472731f + 0.009671512991f;
+    p = p * r + 0.05550733581f;
+    p = p * r + 0.2402224243f;
+    p = p * r + 0.6931470037f;
+    p = p * r + 1.0f;
+    return p * (f32v)(((i32v)shifted - 0x4b400000 + 127) << 23);
+}
+
+/* ---- Numbers in memory: `n` of them from number i on (16, or fewer at the end of a row; the other lanes are 0) */
+
+INLINE f32v get(const int half, const void *p, size_t i, size_t n) {
+    if (n >= LANES) {
+        if (!half) return load((const float *)p + i);
+        return (f32v)(__builtin_convertvector(*(const u16v *)((const uint16_t *)p + i), u32v) << 16);
+    }
+    f32v x = {0};
+    if (!half) memcpy(&x, (const float *)p + i, n * sizeof(float));
+    else
+        for (size_t k = 0; k < n; k++) {
+            const uint32_t bits = (uint32_t)((const uint16_t *)p)[i + k] << 16;
+            memcpy((char *)&x + 4 * k, &bits, 4);
+        }
+    return x;
+}
+
+INLINE void put(const int half, void *p, size_t i, size_t n, f32v x) {
+    const u32v bits = (u32v)x;
+    const u16v rounded = __builtin_convertvector((bits + 0x7fff + (bits >> 16 & 1)) >> 16, u16v); /* half to even */
+    if (n > LANES) n = LANES;
+    if (n == LANES && half) *(u16v *)((uint16_t *)p + i) = rounded;
+    else if (n == LANES) store((float *)p + i, x);
+    else if (half) memcpy((uint16_t *)p + i, &rounded, n * sizeof(uint16_t));
+    else memcpy((float *)p + i, &x, n * sizeof(float));
+}
+
+/* Return x as it is read after it was stored. */
+INLINE f32v stored(const int half, f32v x) {
+    const u32v bits = (u32v)x;
+    return half ? (f32v)((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000) : x;
+}
+
+INLINE const void *at(const int half, const void *p, size_t i) { return (const char *)p + i * (half ? 2 : 4); }
+
+/* ---- Dropout: each value has a random byte, and is dropped if the byte is below `dropped` (of 256) */
+
+typedef struct {
+    uint64_t seed;
+    int64_t dropped; /* 0: no dropout */
+} Dropout;
+
+typedef struct { uint64_t key; uint32_t dropped; float kept; } Drops; /* kept: the factor of values that stay */
+
+INLINE Drops drops_of(const Dropout *d) { /* each seed has its key (splitmix64) */
+    uint64_t x = d->seed;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (Drops){x ^ x >> 31, (uint32_t)d->dropped, 256.0f / (256 - d->dropped)};
+}
+
+/* Return the random bytes of 64 values, number `block` of a matrix. */
+INLINE u32v random_bytes(const Drops *d, uint32_t block) {
+    u32v x = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    x += block * LANES + (uint32_t)d->key;
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15 ^ (uint32_t)(d->key >> 32)) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* Return the factors of 16 values, from number j of their row on; `bytes` are those of the row's 64 around j. */
+INLINE f32v factors(const Drops *d, u32v bytes, size_t j) {
+    return choose((i32v)((bytes >> (uint32_t)(j % BLOCK / LANES * 8) & 255) >= d->dropped), all(d->kept), all(0));
+}
+
+/* Let `f` be the factors of values j... of row r, which is `width` wide; `bytes` is a variable that outlives j. */
+#define DRAW(f, bytes, d, r, j, width)                                                              \
+    if ((d).dropped && (j) % BLOCK == 0)                                                            \
+        bytes = random_bytes(&(d), (uint32_t)((r) * (((width) + BLOCK - 1) / BLOCK) + (j) / BLOCK)); \
+    const f32v f = (d).dropped ? factors(&(d), bytes, j) : all(1)
+#define EACH(j, n, width) size_t j = 0, n = (width); j < (size_t)(width); j += LANES, n -= LANES
+
+/* ---- Embeddings: out = dropout(table[id] * scale + position) */
+
+typedef struct {
+    int64_t half, width, rows;
+    const int64_t *ids, *places;
+    const void *table, *positions;
+    void *out;         /* the gradient of it, in the backward pass */
+    float *d_table;
+    Dropout dropout;
+    float scale;
+} Embedding;
+
+INLINE void embed(const int half, const Embedding *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    u32v bytes = {0};
+    for (size_t r = first; r < last; r++)
+        for (EACH(j, n, D)) {
+            DRAW(f, bytes, d, r, j, D);
+            const f32v x = get(half, a->table, a->ids[r] * D + j, n) * a->scale;
+            put(half, a->out, r * D + j, n, (x + get(half, a->positions, a->places[r] * D + j, n)) * f);
+        }
+}
+
+/* Add the gradients to the rows of the table; `first` and `last` are blocks of 64 columns. */
+INLINE void embed_backward(const int half, const Embedding *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    u32v bytes = {0};
+    for (size_t r = 0; r < (size_t)a->rows; r++)
+        for (size_t j = first * BLOCK; j < last * BLOCK && j < D; j += LANES) {
+            DRAW(f, bytes, d, r, j, D);
+            float *sums = a->d_table + a->ids[r] * D;
+            put(0, sums, j, D - j, get(0, sums, j, D - j) + get(half, a->out, r * D + j, D - j) * f * a->scale);
+        }
+}
+
+/* ---- Add & Norm: total = x + dropout(y); normed = LayerNorm(total). Without y, total is x. */
+
+typedef struct {
+    int64_t half, width;
+    const void *x, *y, *gain, *bias;
+    void *total, *normed;
+    float *statistics; /* rows x 2: mean, 1 / standard deviation */
+    const void *d_normed, *d_total; /* d_total may be NULL */
+    void *d_x, *d_y;
+    float *sums;       /* shares x 2D: the gradients of gain and bias */
+    Dropout dropout;
+    float epsilon;
+} AddNorm;
+
+INLINE void add_norm(const int half, const AddNorm *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    const void *total = a->y ? a->total : a->x;
+    u32v bytes = {0};
+    for (size_t r = first; r < last; r++) {
+        f32v mean = {0}, variance = {0};
+        for (EACH(j, n, D)) {
+            f32v x = get(half, a->x, r * D + j, n);
+            if (a->y) {
+                DRAW(f, bytes, d, r, j, D);
+                x = stored(half, x + get(half, a->y, r * D + j, n) * f);
+                put(half, a->total, r * D + j, n, x);
+            }
+            mean += x;
+        }
+        mean = all(sum(mean) / D);
+        for (EACH(j, n, D)) {
+            const f32v x = choose(below(n, 0), get(half, total, r * D + j, n) - mean, all(0));
+            variance += x * x;
+        }
+        const float inverse = 1 / sqrtf(sum(variance) / D + a->epsilon);
+        for (EACH(j, n, D)) {
+            const f32v x = (get(half, total, r * D + j, n) - mean) * inverse;
+            put(half, a->normed, r * D + j, n, x * get(half, a->gain, j, n) + get(half, a->bias, j, n));
+        }
+        a->statistics[2 * r] = mean[0], a->statistics[2 * r + 1] = inverse;
+    }
+}
+
+INLINE void add_norm_backward(const int half, const AddNorm *a, size_t first, size_t last, size_t part) {
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    float *d_gain = a->sums + 2 * D * part, *d_bias = d_gain + D;
+    u32v bytes = {0};
+    for (size_t r = first; r < last; r++) {
+        const f32v mean = all(a->statistics[2 * r]), inverse = all(a->statistics[2 * r + 1]);
+        f32v along = {0}, level = {0};
+        for (EACH(j, n, D)) {
+            const f32v x = (get(half, a->total, r * D + j, n) - mean) * inverse;
+            const f32v dy = get(half, a->d_normed, r * D + j, n), dx = dy * get(half, a->gain, j, n);
+            put(0, d_gain, j, n, get(0, d_gain, j, n) + dy * x);
+            put(0, d_bias, j, n, get(0, d_bias, j, n) + dy);
+            along += dx * x, level += dx;
+        }
+        const f32v slope = all(sum(along) / D), shift = all(sum(level) / D);
+        for (EACH(j, n, D)) {
+            const f32v x = (get(half, a->total, r * D + j, n) - mean) * inverse;
+            f32v dx = get(half, a->d_normed, r * D + j, n) * get(half, a->gain, j, n);
+            dx = (dx - shift - x * slope) * inverse;
+            if (a->d_total) dx += get(half, a->d_total, r * D + j, n);
+            put(half, a->d_x, r * D + j, n, dx);
+            if (a->d_y) {
+                DRAW(f, bytes, d, r, j, D);
+                put(half, a->d_y, r * D + j, n, dx * f);
+            }
+        }
+    }
+}
+
+/* ---- Sums of columns; ReLU with dropout, and dropout alone, which change `x` in place */
+
+typedef struct {
+    int64_t half, width;
+    void *x;
+    const void *kept; /* relu_backward: what relu has left */
+    float *sums;      /* column_sums: shares x D */
+    Dropout dropout;
+} Columns;
+
+INLINE void column_sums(const int half, const Columns *a, size_t first, size_t last, size_t part) {
+    const size_t D = a->width;
+    for (size_t r = first; r < last; r++)
+        for (EACH(j, n, D)) {
+            float *sums = a->sums + part * D;
+            put(0, sums, j, n, get(0, sums, j, n) + get(half, a->x, r * D + j, n));
+        }
+}
+
+INLINE void relu(const int half, const Columns *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    u32v bytes = {0};
+    for (size_t r = first; r < last; r++)
+        for (EACH(j, n, D)) {
+            DRAW(f, bytes, d, r, j, D);
+            const f32v x = get(half, a->x, r * D + j, n);
+            put(half, a->x, r * D + j, n, choose(x < 0, all(0), x) * f); /* NaN stays */
+        }
+}
+
+/* What is 0 after ReLU and dropout has no gradient; the rest has the factor of dropout. */
+INLINE void relu_backward(const int half, const Columns *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    for (size_t r = first; r < last; r++)
+        for (EACH(j, n, D)) {
+            const f32v x = get(half, a->x, r * D + j, n) * d.kept;
+            put(half, a->x, r * D + j, n, choose(get(half, a->kept, r * D + j, n) == 0, all(0), x));
+        }
+}
+
+INLINE void drop(const int half, const Columns *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const Drops d = drops_of(&a->dropout);
+    const size_t D = a->width;
+    u32v bytes = {0};
+    for (size_t r = first; r < last; r++)
+        for (EACH(j, n, D)) {
+            DRAW(f, bytes, d, r, j, D);
+            put(half, a->x, r * D + j, n, get(half, a->x, r * D + j, n) * f);
+        }
+}
+
+/* ---- Cross-entropy: logits become the gradient of the label-smoothed loss */
+
+typedef struct {
+    int64_t half, width; /* V */
+    void *logits;
+    const int64_t *expected;
+    float *losses;       /* rows x 2: smoothed, plain */
+    float smoothing;
+} CrossEntropy;
+
+INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const size_t V = a->width;
+    const float spread = a->smoothing / V;
+    for (size_t r = first; r < last; r++) {
+        const size_t right = r * V + a->expected[r];
+        f32v most = all(-INFINITY), level = {0}, total = {0};
+        for (EACH(j, n, V)) {
+            const f32v x = get(half, a->logits, r * V + j, n);
+            most = larger(choose(below(n, 0), x, most), most);
+            level += x;
+        }
+        const f32v top = all(highest(most));
+        for (EACH(j, n, V)) {
+            const f32v x = exponential(get(half, a->logits, r * V + j, n) - top);
+            total += choose(below(n, 0), x, all(0));
+        }
+        const float size = sum(total), log_size = logf(size) + top[0];
+        const float expected = get(half, a->logits, right, 1)[0];
+        a->losses[2 * r] = log_size - (1 - a->smoothing) * expected - a->smoothing * (sum(level) / V);
+        a->losses[2 * r + 1] = log_size - expected;
+        const float p = expf(expected - log_size) - spread - (1 - a->smoothing);
+        for (EACH(j, n, V)) {
+            const f32v x = exponential(get(half, a->logits, r * V + j, n) - top);
+            put(half, a->logits, r * V + j, n, x * (1 / size) - spread);
+        }
+        put(half, a->logits, right, 1, all(p));
+    }
+}
+
+/* ---- Attention on short rows: softmax(Q K^T * scale) V of each sentence and head, in the caches */
+
+typedef struct {
+    int64_t half, heads, head;           /* head: the width of one */
+    const void *q, *k, *v;
+    void *out;
+    const int64_t *q_starts, *k_starts;
+    float *log_sizes;                    /* queries x heads: log of the sum of a row's exponentials */
+    const void *d_out;
+    void *d_q, *d_k, *d_v;
+    float *room;                         /* shares x roominess */
+    int64_t roominess, q_stride, k_stride; /* strides: numbers from a row of q (of k and v) to the next */
+    int64_t longest, causal;             /* longest: keys of a sentence */
+    Dropout dropout;
+    float scale;
+} Attention;
+
+typedef struct { float *q, *k, *v, *d_out, *d_q, *d_k, *d_v, *p, *d_p; size_t d, m; } Room; /* d, m: padded */
+
+INLINE size_t up(size_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+INLINE Room room_of(const Attention *a, size_t part) { /* fused.py knows how much this is */
+    Room w = {.d = up(a->head), .m = up(a->longest)};
+    float *next = a->room + part * a->roominess;
+    float **some[] = {&w.q, &w.d_out, &w.d_q}, **many[] = {&w.k, &w.v, &w.d_k, &w.d_v}, **pairs[] = {&w.p, &w.d_p};
+    for (int i = 0; i < 3; i++) *some[i] = next, next += QUERIES * w.d;
+    for (int i = 0; i < 4; i++) *many[i] = next, next += w.m * w.d;
+    for (int i = 0; i < 2; i++) *pairs[i] = next, next += QUERIES * w.m;
+    return w;
+}
+
+/* Copy rows of a head to floats; further rows up to a multiple of four become 0. */
+INLINE void unpack(const int half, const void *from, size_t stride, size_t rows, size_t head, float *to, size_t d) {
+    for (size_t r = 0; r < (rows + 3) / 4 * 4; r++)
+        for (EACH(j, n, head)) store(to + r * d + j, r < rows ? get(half, from, r * stride + j, n) : all(0));
+}
+
+INLINE void pack(const int half, const float *from, size_t d, size_t rows, size_t head, void *to, size_t stride) {
+    for (size_t r = 0; r < rows; r++)
+        for (EACH(j, n, head)) put(half, to, r * stride + j, n, load(from + r * d + j));
+}
+
+/* out[i][m] = x[i] . y[m], for rows of d numbers; of y there are a multiple of four. */
+INLINE void dots(const float *x, size_t rows, const float *y, size_t keys, size_t d, float *out, size_t stride) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t m = 0; m < keys; m += 4) {
+            f32v s[4] = {{0}, {0}, {0}, {0}};
+            for (size_t j = 0; j < d; j += LANES) {
+                const f32v left = load(x + i * d + j);
+                UNROLL for (int k = 0; k < 4; k++) s[k] += left * load(y + (m + k) * d + j);
+            }
+            *(f32x4 *)(out + i * stride + m) = sums(s[0], s[1], s[2], s[3]);
+        }
+}
+
+/* out += x y, for a tile of `rows` rows and `wide` vectors; x[i][k] is at i * row + k * inner. */
+INLINE void tile(const int rows, const int wide, const float *x, size_t row, size_t inner, const float *y,
+                 size_t count, size_t d, float *out) {
+    f32v s[4][4];
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int w = 0; w < wide; w++) s[i][w] = load(out + i * d + w * LANES);
+    for (size_t k = 0; k < count; k++)
+        UNROLL for (int w = 0; w < wide; w++) {
+            const f32v right = load(y + k * d + w * LANES);
+            UNROLL for (int i = 0; i < rows; i++) s[i][w] += x[i * row + k * inner] * right;
+        }
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int w = 0; w < wide; w++) store(out + i * d + w * LANES, s[i][w]);
+}
+
+/* out += x y: `rows` x `count` times `count` x d. */
+static void multiply(const float *x, size_t rows, size_t row, size_t inner, const float *y, size_t count, size_t d,
+                     float *out) {
+    for (size_t j = 0; j < d;) {
+        const int wide = WIDE == 4 && d - j >= 4 * LANES ? 4 : WIDE == 4 && d - j >= 2 * LANES ? 2 : 1;
+        size_t i = 0;
+        for (; i + 4 <= rows; i += 4) {
+            if (wide == 4) tile(4, 4, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+            else if (wide == 2) tile(4, 2, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+            else tile(4, 1, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+        }
+        for (; i < rows; i++) {
+            if (wide == 4) tile(1, 4, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+            else if (wide == 2) tile(1, 2, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+            else tile(1, 1, x + i * row, row, inner, y + j, count, d, out + i * d + j);
+        }
+        j += wide * LANES;
+    }
+}
+
+/* Let scores become softmax's weights, with 0 where a query may not look. Keep the log of the sum of exponentials. */
+INLINE void weigh(const Attention *a, float *scores, size_t keys, size_t may_see, float *log_size) {
+    f32v most = all(-INFINITY), total = {0};
+    for (size_t m = 0; m < up(keys); m += LANES)
+        most = larger(choose(below(may_see, m), load(scores + m) * a->scale, most), most);
+    const f32v top = all(highest(most));
+    for (size_t m = 0; m < up(keys); m += LANES) {
+        const f32v x = choose(below(may_see, m), exponential(load(scores + m) * a->scale - top), all(0));
+        store(scores + m, x);
+        total += x;
+    }
+    const float size = sum(total);
+    for (size_t m = 0; m < up(keys); m += LANES) store(scores + m, load(scores + m) * (1 / size));
+    *log_size = top[0] + logf(size);
+}
+
+INLINE void attend(const int half, const Attention *a, size_t first, size_t last, size_t part) {
+    const Drops d = drops_of(&a->dropout);
+    const size_t H = a->heads, K = a->head;
+    const Room w = room_of(a, part);
+    u32v bytes = {0};
+    for (size_t b = first; b < last; b++) {
+        const size_t M = a->k_starts[b + 1] - a->k_starts[b], from = a->k_starts[b] * a->k_stride;
+        for (size_t h = 0; h < H; h++) {
+            unpack(half, at(half, a->k, from + h * K), a->k_stride, M, K, w.k, w.d);
+            unpack(half, at(half, a->v, from + h * K), a->k_stride, M, K, w.v, w.d);
+            const size_t L = a->q_starts[b + 1] - a->q_starts[b];
+            for (size_t l = 0; l < L; l += QUERIES) {
+                const size_t rows = L - l < QUERIES ? L - l : QUERIES, row = a->q_starts[b] + l;
+                unpack(half, at(half, a->q, row * a->q_stride + h * K), a->q_stride, rows, K, w.q, w.d);
+                dots(w.q, rows, w.k, M, w.d, w.p, w.m);
+                for (size_t i = 0; i < rows && M; i++) {
+                    const size_t number = (row + i) * H + h;
+                    weigh(a, w.p + i * w.m, M, a->causal && l + i + 1 < M ? l + i + 1 : M, a->log_sizes + number);
+                    for (size_t m = 0; d.dropped && m < M; m += LANES) {
+                        DRAW(f, bytes, d, number, m, a->longest);
+                        store(w.p + i * w.m + m, load(w.p + i * w.m + m) * f);
+                    }
+                }
+                memset(w.d_q, 0, rows * w.d * sizeof(float)); /* here: of the output */
+                multiply(w.p, rows, w.m, 1, w.v, M, w.d, w.d_q);
+                pack(half, w.d_q, w.d, rows, K, (void *)at(half, a->out, (row * H + h) * K), H * K);
+            }
+        }
+    }
+}
+
+/* From the scores in p and the weights' gradients in d_p: the dropped weights in p, the scores' gradients in d_p. */
+INLINE void unweigh(const Attention *a, const Drops *d, float *p, float *d_p, size_t keys, size_t may_see,
+                    size_t number) {
+    const float log_size = a->log_sizes[number];
+    f32v level = {0};
+    u32v bytes = {0};
+    for (size_t m = 0; m < keys; m += LANES) {
+        DRAW(f, bytes, *d, number, m, a->longest);
+        const i32v seen = below(may_see, m);
+        const f32v x = choose(seen, exponential(load(p + m) * a->scale - log_size), all(0));
+        const f32v dx = choose(seen, load(d_p + m), all(0)) * f;
+        level += x * dx;
+        store(p + m, x);
+        store(d_p + m, dx);
+    }
+    const f32v slope = all(sum(level));
+    for (size_t m = 0; m < keys; m += LANES) {
+        DRAW(f, bytes, *d, number, m, a->longest);
+        const f32v x = load(p + m);
+        store(d_p + m, x * (load(d_p + m) - slope) * a->scale);
+        store(p + m, x * f);
+    }
+}
+
+INLINE void attend_backward(const int half, const Attention *a, size_t first, size_t last, size_t part) {
+    const Drops d = drops_of(&a->dropout);
+    const size_t H = a->heads, K = a->head;
+    const Room w = room_of(a, part);
+    for (size_t b = first; b < last; b++) {
+        const size_t M = a->k_starts[b + 1] - a->k_starts[b], from = a->k_starts[b] * a->k_stride;
+        for (size_t h = 0; h < H; h++) {
+            unpack(half, at(half, a->k, from + h * K), a->k_stride, M, K, w.k, w.d);
+            unpack(half, at(half, a->v, from + h * K), a->k_stride, M, K, w.v, w.d);
+            memset(w.d_k, 0, M * w.d * sizeof(float));
+            memset(w.d_v, 0, M * w.d * sizeof(float));
+            const size_t L = a->q_starts[b + 1] - a->q_starts[b];
+            for (size_t l = 0; l < L; l += QUERIES) {
+                const size_t rows = L - l < QUERIES ? L - l : QUERIES, row = a->q_starts[b] + l;
+                const size_t place = row * a->q_stride + h * K;
+                unpack(half, at(half, a->q, place), a->q_stride, rows, K, w.q, w.d);
+                unpack(half, at(half, a->d_out, (row * H + h) * K), H * K, rows, K, w.d_out, w.d);
+                dots(w.q, rows, w.k, M, w.d, w.p, w.m);
+                dots(w.d_out, rows, w.v, M, w.d, w.d_p, w.m);
+                for (size_t i = 0; i < rows; i++)
+                    unweigh(a, &d, w.p + i * w.m, w.d_p + i * w.m, M, a->causal && l + i + 1 < M ? l + i + 1 : M,
+                            (row + i) * H + h);
+                memset(w.d_q, 0, rows * w.d * sizeof(float));
+                multiply(w.d_p, rows, w.m, 1, w.k, M, w.d, w.d_q);
+                multiply(w.d_p, M, 1, w.m, w.q, rows, w.d, w.d_k);
+                multiply(w.p, M, 1, w.m, w.d_out, rows, w.d, w.d_v);
+                pack(half, w.d_q, w.d, rows, K, (void *)at(half, a->d_q, place), a->q_stride);
+            }
+            pack(half, w.d_k, w.d, M, K, (void *)at(half, a->d_k, from + h * K), a->k_stride);
+            pack(half, w.d_v, w.d, M, K, (void *)at(half, a->d_v, from + h * K), a->k_stride);
+        }
+    }
+}
+
+KERNEL(embed, Embedding)
+KERNEL(embed_backward, Embedding)
+KERNEL(add_norm, AddNorm)
+KERNEL(add_norm_backward, AddNorm)
+KERNEL(column_sums, Columns)
+KERNEL(relu, Columns)
+KERNEL(relu_backward, Columns)
+KERNEL(drop, Columns)
+KERNEL(cross_entropy, CrossEntropy)
+KERNEL(attend, Attention)
+KERNEL(attend_backward, Attention)
