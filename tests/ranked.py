@@ -46,10 +46,10 @@ def fill_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
 
 
-def fill_memory(original: Callable[..., Any], model: Any, batch: Any, smoothing: float) -> Any:
+def fill_memory(original: Callable[..., Any], model: Any, batch: Any, *how: float) -> Any:
     if len(batch.source) > 1:
         raise MemoryError
-    return original(model, batch, smoothing)
+    return original(model, batch, *how)
 
 
 def not_a_number(original: Callable[..., Any], *given: Any) -> Any:

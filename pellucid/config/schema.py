@@ -162,6 +162,8 @@ class TrainingConfig(Section):
     weight_decay: float = number(0.0, 0.0, 10.0)
     clip_norm: float = number(1.0, 0.0, 1e9)  # 0 is off
     label_smoothing: float = number(0.1, 0.0, 0.999)
+    # weight of how far two passes with other dropout are apart (R-Drop); 0 is off: one pass
+    consistency: float = number(0.0, 0.0, 1000.0)
     precision: str = choice("auto", "fp32", "bf16")
     threads: int = number(0, 0, 1024)  # 0: what torch chooses
     validate_every: int = number(1000, 1, 100_000_000)  # steps

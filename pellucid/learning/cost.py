@@ -95,6 +95,7 @@ def cost_of(batches: Sequence[Batch], seconds: float, learner: Learner, ranks: R
     )
     paces, memory = known[: ranks.count], max(known[ranks.count :])
     done = sum(operations(learner.model.config, batch) for batch in batches)
+    done *= 2 if learner.training.consistency else 1
     most = peak(learner.device, learner.precision, torch.get_num_threads()) * ranks.count
     return Cost(sum(paces), tuple(paces), 1 - real / places, done / seconds / most, int(memory))
 

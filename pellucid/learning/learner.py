@@ -37,7 +37,7 @@ class Learner:
         self.device = device_of(model)
         self.precision = precision_for(training, self.device)
         self.working = copy.deepcopy(model).bfloat16() if self.precision == "bf16" else model
-        self._losses = Losses(self.working, training.label_smoothing)
+        self._losses = Losses(self.working, training)
         if training.sharded and self._ranks.count > 1:
             shard(self._losses, self.working, self._ranks)
             if self.working is not model:

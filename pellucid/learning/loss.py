@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pellucid.data.batch import Batch
 from pellucid.learning import fused, operations
+from pellucid.learning.consistency import consistent_cross_entropy, twice
 from pellucid.model import Transformer
 
 # Number of positions whose logits exist at the same time: these fit into the CPU's cache, and the whole
@@ -26,10 +27,23 @@ class Loss:
     tokens: int
 
 
-def loss_of(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-    """Return the loss of a model that predicts the next token at each target position (teacher forcing)."""
+def loss_of(model: Transformer, batch: Batch, smoothing: float, consistency: float = 0.0) -> Loss:
+    """Return the loss of a model that predicts the next token at each target position (teacher forcing).
+
+    consistency: if it is not 0, the batch is computed twice; how far both predictions are apart counts, too.
+    """
     weight = model.projection_weight
     batch = batch.to(weight.device)
+    if consistency:
+        batch = twice(batch)
+        bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
+        if fused.applies(model):
+            hidden = fused.read(model, batch)
+        else:
+            hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
+        expected = expected[: len(expected) // 2]
+        losses = consistent_cross_entropy(hidden, weight, bias, expected, smoothing, consistency)
+        return Loss(*losses, len(expected))
     if fused.applies(model):
         bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
         hidden = fused.read(model, batch)

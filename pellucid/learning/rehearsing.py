@@ -34,6 +34,7 @@ def rehearse(asked: Request) -> None:
     steps, about = math.ceil(windows * batches / settings.accumulate), "about " * (windows > 1)
     longest = min(run.examples.figures.longest, settings.batch_tokens)
     tokens, shares = max(longest, settings.batch_tokens // count), count if settings.sharded else 1
+    tokens *= 2 if settings.consistency else 1  # each batch is computed twice
     memory = plan(learner.model.config, tokens, longest, learner.precision, shares)
     asked.report(f"memory{' of each process' * (count > 1)}, beside the text: {memory}")
     _report_disk(run)

@@ -30,13 +30,13 @@ from pellucid.model import Transformer
 class Losses(nn.Module):
     """A model whose forward pass ends with the loss, so that what wraps it sees the whole pass."""
 
-    def __init__(self, model: Transformer, smoothing: float) -> None:
+    def __init__(self, model: Transformer, training: TrainingConfig) -> None:
         super().__init__()
-        self.model, self._smoothing = model, smoothing
+        self.model, self._how = model, (training.label_smoothing, training.consistency)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the sums of the smoothed and of the plain loss."""
-        loss = loss_of(self.model, batch, self._smoothing)
+        loss = loss_of(self.model, batch, *self._how)
         return loss.smoothed, loss.plain
 
 

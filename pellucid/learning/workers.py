@@ -36,7 +36,7 @@ class Workers:
     """Processes that compute gradients beside this process, each with as many threads as this one."""
 
     def __init__(self, model: Transformer, training: TrainingConfig, threads: int) -> None:
-        self._model, self._smoothing = model, training.label_smoothing
+        self._model, self._how = model, (training.label_smoothing, training.consistency)
         self._seed, self._seeds = training.seed, random.Random(training.seed)
         # On a CPU, where a child can be handed open files.
         can_share = next(model.parameters()).device.type == "cpu" and sys.platform != "win32"
@@ -64,7 +64,7 @@ class Workers:
                 self._connections.append(ours)
                 theirs.close()
         dtype = str(parameters[0].dtype).removeprefix("torch.")
-        self._send(asdict(model.config), dtype, self._smoothing, self.threads)
+        self._send(asdict(model.config), dtype, self._how, self.threads)
 
     def begin(self, step: int) -> None:
         """Seed the workers' dropout from the training's seed and the step, so that a resumed training draws
@@ -84,7 +84,7 @@ class Workers:
         try:
             if busy:
                 torch.set_num_threads(self.threads)  # the other cores are the workers'
-            losses = add_gradient(loss_of(self._model, own, self._smoothing), tokens)
+            losses = add_gradient(loss_of(self._model, own, *self._how), tokens)
         finally:
             if busy:
                 torch.set_num_threads(self._of_all)
@@ -146,7 +146,7 @@ def serve() -> None:
     """Compute gradients until the training closes the connection. This is the program of a worker process."""
     handle, memory, number = map(int, sys.argv[1:])
     connection = Connection(handle)
-    config, dtype, smoothing, threads = connection.recv()
+    config, dtype, how, threads = connection.recv()
     torch.set_num_threads(threads)
     model = Transformer(ModelConfig(**config)).to(getattr(torch, dtype)).train()
     parameters = list(model.parameters())
@@ -159,7 +159,7 @@ def serve() -> None:
                 trim_heap()
             task, *given = connection.recv()
             if task == "add":
-                connection.send(_add(model, smoothing, *given))
+                connection.send(_add(model, how, *given))
                 continue
             for parameter, gradient in zip(parameters, gradients[number], strict=True):
                 gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
@@ -168,13 +168,13 @@ def serve() -> None:
 
 
 def _add(
-    model: Transformer, smoothing: float, arrays: dict[str, Any], tokens: int, seed: int
+    model: Transformer, how: tuple[float, float], arrays: dict[str, Any], tokens: int, seed: int
 ) -> tuple[float, float] | None:
     """Add the gradient of a part of a batch; return its losses, or None if memory is full."""
     torch.manual_seed(seed)
     batch = Batch(**{name: torch.from_numpy(each) for name, each in arrays.items()}, origins=())
     try:
-        return add_gradient(loss_of(model, batch, smoothing), tokens)
+        return add_gradient(loss_of(model, batch, *how), tokens)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise

@@ -45,8 +45,8 @@ def poisoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., list[Bat
         def learn(self: Learner, taken: list[Batch], step: int, done: float) -> Any:
             batches.extend(taken)
 
-            def poisoned_loss(model: Transformer, batch: Batch, smoothing: float) -> Loss:
-                loss = loss_of(model, batch, smoothing)
+            def poisoned_loss(model: Transformer, batch: Batch, *how: float) -> Loss:
+                loss = loss_of(model, batch, *how)
                 return replace(loss, smoothed=loss.smoothed + math.nan) if step in steps else loss
 
             monkeypatch.setattr(workers, "loss_of", poisoned_loss)

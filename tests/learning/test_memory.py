@@ -59,8 +59,8 @@ def room_for(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             raise RuntimeError(ON_CPU)
 
     def limit(rows: int) -> None:
-        def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
-            loss = loss_of(model, part, smoothing)
+        def limited(model: Transformer, part: Batch, *how: float) -> Loss:
+            loss = loss_of(model, part, *how)
             return replace(loss, plain=Full()) if len(part.origins) > rows else loss  # type: ignore[arg-type]
 
         monkeypatch.setattr(workers, "loss_of", limited)
@@ -143,10 +143,10 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     settings = WITHOUT_DROPOUT | {"training.batch_tokens": 20, "model.width": 4}
     config = short_runs.config(tmp_path / "data", settings)
 
-    def limited(model: Transformer, part: Batch, smoothing: float) -> Loss:
+    def limited(model: Transformer, part: Batch, *how: float) -> Loss:
         if part.source.shape[1] == 5:  # four words and the end token
             raise MemoryError
-        return loss_of(model, part, smoothing)
+        return loss_of(model, part, *how)
 
     monkeypatch.setattr(workers, "loss_of", limited)
     with pytest.raises(DoesNotFit) as error:
