@@ -13,6 +13,8 @@ from pellucid.config.toml_file import read
 from pellucid.errors import PellucidError, did_you_mean
 from pellucid.folder.version import __version__
 
+CHOSEN = "train.toml"  # the settings that are chosen for a training, in the model's folder
+
 
 class Parser(argparse.ArgumentParser):
     """A parser of one verb, or of all, that says what was probably meant."""

@@ -29,6 +29,7 @@ from pellucid.folder.whole_file import place, to_disk, writing
 
 if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
+    from pellucid.translator import Translator
 
 BLOCK = 1000  # lines of the source; a run that was killed translates fewer than these again
 EVERY = 10.0  # seconds between two lines on the progress
@@ -66,7 +67,7 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
     from pellucid.learning.stop import Interrupted
 
     with writing(part, "What is saved stays. Make room, and go on with --resume."):
-        saved = _read_state(part, state, _settings(arguments))
+        saved = _read_state(part, state, settings_of(arguments))
         _write_state(part, saved)
         try:
             _translate(part, saved, arguments, options, rows_of)
@@ -93,7 +94,7 @@ def _translate(
             asked.append(record)
             yield record["text"]
 
-    translations = translator.translate_each(texts(), arguments.to, **options)
+    translations = translated(translator, texts(), arguments, options)
     doubts = Doubts(translator.vocabulary, source, arguments.to, first)
     with part.open("ab") as file:
         file.truncate(saved["size"])
@@ -109,6 +110,18 @@ def _translate(
     if number < lines:
         raise PellucidError(f"{source}: it has become shorter than {lines:,} lines. Restore it.")
     doubts.tell()
+
+
+def translated(
+    translator: "Translator", texts: Iterable[str], arguments: argparse.Namespace, options: Any
+) -> "Iterator[Translation]":
+    """Translate texts as they come; with --mbr, choose among the samples of each."""
+    translations = translator.translate_each(texts, arguments.to, **options)
+    if not arguments.mbr:
+        return translations
+    from pellucid.translate.consensus import by_expected_chrf
+
+    return map(by_expected_chrf, translations)
 
 
 def _measure(arguments: argparse.Namespace, saved: dict[str, Any]) -> tuple[int, int, Any]:
@@ -183,7 +196,7 @@ def kind_of(file: str | Path) -> str:
     return ending if ending in (".tsv", ".jsonl") else ""
 
 
-def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what decides how a text is translated: the version, the models' files, and options."""
     from pellucid.translator import folder_of
 

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import configuration
+from pellucid.cli.arguments import CHOSEN, configuration
 from pellucid.cli.lines import corpus_of, tell
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import check_accepted, read
@@ -14,8 +14,6 @@ from pellucid.errors import UsageError
 
 if TYPE_CHECKING:
     from pellucid.folder.load import Loaded
-
-CHOSEN = "train.toml"  # the chosen settings, in the model's folder
 
 
 def run(arguments: argparse.Namespace) -> None:

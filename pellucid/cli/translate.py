@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.bulk import translate_file
+from pellucid.cli.bulk import translate_file, translated
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, standard_input
 from pellucid.data.corpus import STANDARD_INPUT
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
+    if arguments.mbr:
+        options |= {"sample": True, "n_best": arguments.samples}
     check_values(options)  # before torch is imported, which takes a while
     if arguments.source is not None or arguments.out is not None or arguments.resume:
         translate_file(arguments, options, _rows)
@@ -26,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, arguments.precision)
-    translations = translator.translate_each(standard_input(arguments.bad_utf8), arguments.to, **options)
+    translations = translated(translator, standard_input(arguments.bad_utf8), arguments, options)
     doubts = Doubts(translator.vocabulary, STANDARD_INPUT, arguments.to)
     for number, translation in enumerate(translations):
         put(_rows(translator, number, translation, arguments))
@@ -41,7 +43,8 @@ def _rows(
     if arguments.json:
         return [_as_json(translator, translation, arguments)]
     if arguments.n_best:
-        return [f"{number} ||| {one.text} ||| {one.score:.4f}" for one in translation.hypotheses]
+        best = translation.hypotheses[: arguments.n_best]
+        return [f"{number} ||| {one.text} ||| {one.score:.4f}" for one in best]
     return [translation.text]
 
 
@@ -67,6 +70,6 @@ def _as_json(translator: "Translator", translation: "Translation", arguments: ar
     if arguments.n_best:
         table["hypotheses"] = [
             {name: getattr(one, name) for name in ("text", "score", "finished")}
-            for one in translation.hypotheses
+            for one in translation.hypotheses[: arguments.n_best]
         ]
     return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False)
