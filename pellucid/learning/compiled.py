@@ -26,7 +26,9 @@ AddNorm = structure(
     "Dropout dropout; float epsilon",
 )
 Columns = structure("Columns", "int64 half, width; * x, kept, sums; Dropout dropout")
-CrossEntropy = structure("CrossEntropy", "int64 half, width; * logits, expected, losses; float smoothing")
+CrossEntropy = structure(
+    "CrossEntropy", "int64 half, width, rows; * logits, expected, losses; float smoothing, consistency"
+)
 Attention = structure(
     "Attention",
     "int64 half, heads, head; * q, k, v, out, q_starts, k_starts, log_sizes, d_out, d_q, d_k, d_v, room;"
@@ -42,6 +44,7 @@ KERNELS = {
     "relu_backward": Columns,
     "drop": Columns,
     "cross_entropy": CrossEntropy,
+    "consistent_cross_entropy": CrossEntropy,
     "attend": Attention,
     "attend_backward": Attention,
 }

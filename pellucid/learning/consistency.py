@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.data.batch import Batch
+from pellucid.learning.compiled import compute
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
 
@@ -26,14 +27,16 @@ def consistent_cross_entropy(
     expected_N: Tensor,
     smoothing: float,
     consistency: float,
+    compiled: bool,
 ) -> tuple[Tensor, Tensor]:
     """Return the smoothed and the plain cross-entropy of two passes, whose rows follow each other: the mean
     of both passes, summed over the rows of one. To the smoothed one is added how far the two predictions p
-    and q are apart: consistency / 4 * (KL(p || q) + KL(q || p)). It is half of the paper's equation 4."""
-    return cast(
-        tuple[Tensor, Tensor],
-        _Consistent.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing, consistency),
-    )
+    and q are apart: consistency / 4 * (KL(p || q) + KL(q || p)). It is half of the paper's equation 4.
+
+    compiled: compute it by the kernels of the fused step.
+    """
+    given = hidden_ND, weight_VD, bias_V, expected_N, smoothing, consistency, compiled
+    return cast(tuple[Tensor, Tensor], _Consistent.apply(*given))
 
 
 class _Consistent(torch.autograd.Function):
@@ -46,51 +49,54 @@ class _Consistent(torch.autograd.Function):
         weight_VD: Tensor,
         bias_V: Tensor | None,
         expected_N: Tensor,
-        smoothing: float,
-        consistency: float,
+        *how: Any,
     ) -> tuple[Tensor, Tensor]:
-        half = len(hidden_ND) // 2
+        rows, losses = len(expected_N), torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
-        smoothed, plain = (hidden_ND.new_zeros((), dtype=torch.float64) for _ in range(2))
-        for start in range(0, half, ROWS):
-            places = (
-                slice(start, min(start + ROWS, half)),
-                slice(half + start, half + min(start + ROWS, half)),
-            )
-            hidden, expected = torch.cat([hidden_ND[each] for each in places]), expected_N[places[0], None]
-            logits = F.linear(hidden, weight_VD, bias_V).float()
-            losses, d_logits = losses_of(logits, expected, smoothing, consistency)
-            smoothed, plain = smoothed + losses[0], plain + losses[1]
-            d_logits = d_logits.to(hidden.dtype)
+        for start in range(0, rows, ROWS):
+            end = min(start + ROWS, rows)
+            places = slice(start, end), slice(rows + start, rows + end)
+            hidden = torch.cat([hidden_ND[each] for each in places])
+            logits = F.linear(hidden, weight_VD, bias_V)
+            some, d_logits = _losses_of(logits, expected_N[start:end], *how)
+            losses += some
             d_hidden[places[0]], d_hidden[places[1]] = (d_logits @ weight_VD).chunk(2)
             d_weight += d_logits.mT @ hidden
             if d_bias is not None:
                 d_bias += d_logits.sum(0, dtype=torch.float32)
         d_bias = None if d_bias is None else d_bias.to(weight_VD.dtype)
         ctx.save_for_backward(d_hidden, d_weight.to(weight_VD.dtype), d_bias)
+        smoothed, plain = losses
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         gradients = (None if each is None else each * d_smoothed.to(each.dtype) for each in ctx.saved_tensors)
-        return *gradients, None, None, None
+        return *gradients, None, None, None, None
 
 
-def losses_of(
-    logits: Tensor, expected: Tensor, smoothing: float, consistency: float
-) -> tuple[tuple[Tensor, Tensor], Tensor]:
-    """Return the smoothed and the plain loss of the logits of some rows, and the gradient by the logits."""
-    logs = logits.log_softmax(-1)
-    probabilities, both = logs.exp(), torch.cat([expected, expected])
-    (p, q), (p_logs, q_logs), said = probabilities.chunk(2), logs.chunk(2), logs.gather(1, both).sum()
+def _losses_of(
+    logits: Tensor, expected: Tensor, smoothing: float, consistency: float, compiled: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the sums of the smoothed and the plain loss of some rows, and the gradient by their logits."""
+    rows, width = len(expected), logits.shape[1]
+    if compiled:
+        losses = torch.empty(rows, 2)
+        given = dict(logits=logits, expected=expected, losses=losses, smoothing=smoothing)
+        given |= dict(width=width, rows=rows, consistency=consistency)
+        compute("consistent_cross_entropy", rows, logits, **given)
+        return losses.sum(0, dtype=torch.float64), logits
+    logs, both = logits.float().log_softmax(-1), torch.cat([expected, expected])[:, None]
+    probabilities, said = logs.exp(), logs.gather(1, both).sum()
+    (p, q), (p_logs, q_logs) = probabilities.chunk(2), logs.chunk(2)
     apart = p_logs - q_logs
     forth, back = (p * apart).sum(-1, keepdim=True), -(q * apart).sum(-1, keepdim=True)
     smoothed = -((1 - smoothing) * said + smoothing * logs.mean(-1).sum()) / 2
     smoothed += consistency / 4 * (forth + back).sum()
     # d KL(p || q) / d logits of p = p (log p - log q - KL(p || q)), and d KL(q || p) / … = p - q.
     pull = torch.cat([p * (apart - forth) + p - q, q * (-apart - back) + q - p])
-    d_logits = (probabilities - smoothing / logits.shape[1]) / 2 + consistency / 4 * pull
+    d_logits = (probabilities - smoothing / width) / 2 + consistency / 4 * pull
     d_logits.scatter_add_(1, both, d_logits.new_full(both.shape, (smoothing - 1) / 2))
-    return (smoothed, -said / 2), d_logits
+    return torch.stack([smoothed, -said / 2]), d_logits.to(logits.dtype)

@@ -59,10 +59,10 @@ INLINE void store(float *p, f32v x) { *(f32v *)p = x; }
 INLINE f32v all(float x) { return (f32v){0} + x; }
 INLINE f32v choose(i32v where, f32v yes, f32v no) { return (f32v)(((i32v)yes & where) | ((i32v)no & ~where)); }
 INLINE f32v larger(f32v a, f32v b) { return choose(a > b, a, b); }
+INLINE i32v lanes(void) { return (i32v){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
 /* Where lane number + from < n. */
 INLINE i32v below(size_t n, size_t from) {
-    const i32v lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return lane < (int32_t)(n < from ? 0 : n - from > LANES ? LANES : n - from);
+    return lanes() < (int32_t)(n < from ? 0 : n - from > LANES ? LANES : n - from);
 }
 
 /* Sum four vectors, each in a fixed order: (0+2)+(1+3) in each group of four, then over the groups. */
@@ -346,11 +346,11 @@ INLINE void drop(const int half, const Columns *a, size_t first, size_t last, si
 /* ---- Cross-entropy: logits become the gradient of the label-smoothed loss */
 
 typedef struct {
-    int64_t half, width; /* V */
+    int64_t half, width, rows; /* width: V; rows: of each pass, if there are two */
     void *logits;
     const int64_t *expected;
-    float *losses;       /* rows x 2: smoothed, plain */
-    float smoothing;
+    float *losses;             /* rows x 2: smoothed, plain */
+    float smoothing, consistency;
 } CrossEntropy;
 
 INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, size_t last, size_t part) {
@@ -380,6 +380,46 @@ INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, s
             put(half, a->logits, r * V + j, n, x * (1 / size) - spread);
         }
         put(half, a->logits, right, 1, all(p));
+    }
+}
+
+/* Of two passes p and q: the mean of both, plus consistency / 4 (KL(p || q) + KL(q || p)). Pass q begins `rows` rows
+   later. d KL(p || q) / d logits of p = p (log p - log q - KL(p || q)), and d KL(q || p) / ... = p - q. */
+INLINE void consistent_cross_entropy(const int half, const CrossEntropy *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    const size_t V = a->width;
+    const float spread = a->smoothing / V, weight = a->consistency / 4;
+    for (size_t r = first; r < last; r++) {
+        const size_t p = r * V, q = (r + a->rows) * V, right = a->expected[r];
+        f32v most_p = all(-INFINITY), most_q = most_p, level = {0}, total_p = {0}, total_q = {0}, pq = {0}, qp = {0};
+        for (EACH(j, n, V)) {
+            const f32v x = get(half, a->logits, p + j, n), y = get(half, a->logits, q + j, n);
+            most_p = larger(choose(below(n, 0), x, most_p), most_p);
+            most_q = larger(choose(below(n, 0), y, most_q), most_q);
+            level += x + y;
+        }
+        const f32v top_p = all(highest(most_p)), top_q = all(highest(most_q));
+        for (EACH(j, n, V)) {
+            const f32v x = get(half, a->logits, p + j, n), y = get(half, a->logits, q + j, n);
+            const f32v of_p = choose(below(n, 0), exponential(x - top_p), all(0));
+            const f32v of_q = choose(below(n, 0), exponential(y - top_q), all(0));
+            total_p += of_p, total_q += of_q, pq += of_p * (x - y), qp += of_q * (y - x);
+        }
+        const float size_p = sum(total_p), size_q = sum(total_q);
+        const float log_p = logf(size_p) + top_p[0], log_q = logf(size_q) + top_q[0], shift = log_p - log_q;
+        const float forth = sum(pq) / size_p - shift, back = sum(qp) / size_q + shift;
+        const float x = get(half, a->logits, p + right, 1)[0], y = get(half, a->logits, q + right, 1)[0];
+        const float said = x - log_p + y - log_q, mean = sum(level) / V - log_p - log_q;
+        a->losses[2 * r] = weight * (forth + back) - ((1 - a->smoothing) * said + a->smoothing * mean) / 2;
+        a->losses[2 * r + 1] = -said / 2;
+        for (EACH(j, n, V)) {
+            const f32v x = get(half, a->logits, p + j, n), y = get(half, a->logits, q + j, n);
+            const f32v of_p = exponential(x - top_p) * (1 / size_p), of_q = exponential(y - top_q) * (1 / size_q);
+            const f32v apart = x - y - shift, both = of_p - of_q;
+            const f32v is_right = choose(lanes() + (int32_t)j == (int32_t)right, all((1 - a->smoothing) / 2), all(0));
+            put(half, a->logits, p + j, n, (of_p - spread) / 2 + weight * (of_p * (apart - forth) + both) - is_right);
+            put(half, a->logits, q + j, n, (of_q - spread) / 2 - weight * (of_q * (apart + back) + both) - is_right);
+        }
     }
 }
 
@@ -587,5 +627,6 @@ KERNEL(relu, Columns)
 KERNEL(relu_backward, Columns)
 KERNEL(drop, Columns)
 KERNEL(cross_entropy, CrossEntropy)
+KERNEL(consistent_cross_entropy, CrossEntropy)
 KERNEL(attend, Attention)
 KERNEL(attend_backward, Attention)

@@ -37,12 +37,12 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float, consistency: flo
     if consistency:
         batch = twice(batch)
         bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
-        if fused.applies(model):
+        if compiled := fused.applies(model):
             hidden = fused.read(model, batch)
         else:
             hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
         expected = expected[: len(expected) // 2]
-        losses = consistent_cross_entropy(hidden, weight, bias, expected, smoothing, consistency)
+        losses = consistent_cross_entropy(hidden, weight, bias, expected, smoothing, consistency, compiled)
         return Loss(*losses, len(expected))
     if fused.applies(model):
         bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
