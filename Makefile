@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
 
-.PHONY: demo demo-model test test-all check bench clean
+.PHONY: demo demo-model test test-all check bench dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pellucid demo
@@ -39,6 +39,10 @@ bench: $(VENV)/.installed-dev
 	sh tests/install_chromium.sh
 	$(BIN)/python -m benchmarks
 
+# The packages of a release in dist/, each checked: docs/releasing.md. PYTHONS="python3.11 python3.13" names those to install them with.
+dist: $(VENV)/.installed-dist
+	$(BIN)/python -m tools.dist $(PYTHONS)
+
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
@@ -53,6 +57,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.c
 $(VENV)/.installed-dev: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-dist: $(VENV)/.installed-dev
+	$(PIP) --editable ".[dev,dist]"
+	@touch $@
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -4,8 +4,11 @@ The library goes beside its source, also where the package is installed as edita
 a line says why and the package is installed without it: PyTorch then computes, and there is no int8.
 """
 
+import importlib.util
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ROOT = Path(__file__).parent
 SOURCES = [ROOT / "pellucid" / part for part in ("decoding/kernels.c", "learning/fused.c")]
@@ -63,6 +67,34 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]  # the name
         build_data["artifacts"].append(str(LIBRARY.relative_to(ROOT)))
 
 
+class CustomMetadataHook(MetadataHookInterface):  # the name that hatch looks for
+    """Say where the project lives, which PELLUCID_ADDRESS names at a release. A description far from the
+    repository needs whole addresses: the README's links lead to the files of this version."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        readme = (ROOT / "README.md").read_text(encoding="utf-8")
+        address, version = os.environ.get("PELLUCID_ADDRESS", "").rstrip("/"), metadata["version"]
+        if address:
+            metadata["urls"] = {
+                "Source": address,
+                "Documentation": f"{address}/blob/v{version}/docs/README.md",
+                "Changes": f"{address}/blob/v{version}/CHANGELOG.md",
+                "Issues": f"{address}/issues",
+            }
+            readme = whole_links(readme, address, f"v{version}")
+        metadata["readme"] = {"content-type": "text/markdown", "text": readme}
+
+
+def whole_links(text: str, address: str, tag: str) -> str:
+    """Return Markdown whose links to files of the repository are whole addresses."""
+
+    def whole(found: re.Match[str]) -> str:
+        how = "raw" if found[1].endswith((".png", ".svg")) else "blob"
+        return f"]({address}/{how}/{tag}/{found[1]})"
+
+    return re.sub(r"\]\((?![a-z]+:|#)([^)\s]+)\)", whole, text)
+
+
 class BuildError(Exception):
     """Why there are no kernels, in a line."""
 
@@ -78,7 +110,9 @@ def compile_kernels(target: str, library: Path, extra: tuple[str, ...] = ()) -> 
             for kind in kinds_for(target)
         ]
         built = f"{folder}/library"
-        zig(["-target", TARGETS[target][0], "-shared", "-s", *extra, *objects, "-o", built], folder)
+        # A name of its own: without it, the library would carry the path of this folder.
+        named = ["-Wl,-install_name,@rpath/kernels.bin"] if "macos" in target else []
+        zig(["-target", TARGETS[target][0], "-shared", "-s", *named, *extra, *objects, "-o", built], folder)
         library.unlink(missing_ok=True)  # a process that has the old one open keeps it
         library.write_bytes(Path(built).read_bytes())
 
@@ -98,12 +132,13 @@ def compile_kind(target: str, source: Path, kind: str, folder: str, extra: tuple
 
 
 def zig(arguments: list[str], folder: str) -> None:
-    """Run zig's C compiler; its cache is thrown away with the folder."""
-    environment = os.environ | {
-        "ZIG_GLOBAL_CACHE_DIR": f"{folder}/all",
-        "ZIG_LOCAL_CACHE_DIR": f"{folder}/here",
-    }
-    command = [sys.executable, "-m", "ziglang", "cc", *arguments]
+    """Run zig's C compiler: that of the package ziglang, or the program zig where there is only that. Its
+    cache is thrown away with the folder, unless the environment names another place."""
+    caches = {"ZIG_GLOBAL_CACHE_DIR": f"{folder}/all", "ZIG_LOCAL_CACHE_DIR": f"{folder}/here"}
+    environment, program = caches | os.environ, [sys.executable, "-m", "ziglang"]
+    if importlib.util.find_spec("ziglang") is None and (found := shutil.which("zig")):
+        program = [found]
+    command = [*program, "cc", *arguments]
     result = subprocess.run(command, env=environment, capture_output=True, text=True)
     if result.returncode:
         lines = result.stderr.strip().splitlines() or [f"the compiler ended with {result.returncode}"]

@@ -1,10 +1,12 @@
-"""The ARM kernels under qemu-user: int8 translations equal to this machine's, to the last bit.
+"""The ARM kernels under qemu-user: int8 translations equal to this machine's, to the last bit. They are built
+here, or those of the library that PELLUCID_ARM_KERNELS names, such as a wheel's.
 
 The kernels run in a process of their own, which shares no memory with Python: each page that they touch is
 fetched when its access fails, and the bytes that a call changed are sent back at its end.
 """
 
 import ctypes
+import os
 import shutil
 import struct
 import subprocess
@@ -118,10 +120,15 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remote]:
     folder = tmp_path_factory.mktemp("arm")
     program, source = folder / "server", folder / "server.c"
     source.write_text(SERVER)
-    kernels = compile_kind("linux-aarch64", SOURCES[0], "neon", str(folder))
-    arguments = ["-target", "aarch64-linux-musl", "-static", "-O1", "-Wall", "-Werror"]
-    zig([*arguments, str(source), kernels, "-o", str(program)], str(folder))
-    command, pipe = ["qemu-aarch64", program], subprocess.PIPE
+    if library := os.environ.get("PELLUCID_ARM_KERNELS"):
+        kernels = str(shutil.copy(library, folder / "kernels.so"))
+        kind = ["aarch64-linux-gnu.2.28", f"-Wl,-rpath,{folder}"]
+    else:
+        kernels = compile_kind("linux-aarch64", SOURCES[0], "neon", str(folder))
+        kind = ["aarch64-linux-musl", "-static"]
+    arguments = ["-O1", "-Wall", "-Werror", str(source), kernels, "-o", str(program)]
+    zig(["-target", *kind, *arguments], str(folder))
+    command, pipe = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", program], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
         yield Remote(process)
 
