@@ -1,19 +1,62 @@
-"""The model card, README.md: it says under which licence a model may be used."""
+"""The model card, README.md: what a model is, how to use it, under which licence, from which text, and how
+good. Its header is what hubs of models read."""
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pellucid.folder.load import Loaded
+from pellucid.config.schema import Config
+from pellucid.folder.load import without_weights
+from pellucid.folder.whole_file import write_whole
 from pellucid.interop.foreign import Foreign
 
 CARD = "README.md"
+OURS = "<!-- Pellucid wrote this page, and writes it anew. To keep changes of yours, delete this line. -->"
 TEXT = """---
-license: {}
+{header}
 ---
+{ours}
 
-A translation model, exported with Pellucid. The licence is that of the model, or of the text that it learned.
+# {name}
+
+{what}
+
+```python
+{use}
+```
+
+## Licence
+
+{licence}
 """
+UNKNOWN = (
+    "Unknown: `[data] licence` did not say under which licence its text is. Find out before you give it away."
+)
+METRICS = {"bleu": "BLEU", "chrf": "chrF"}
+CODE = re.compile(r"[a-z]{2,3}")  # of a language, by ISO 639
+USE = {
+    "pellucid": """import pellucid
+
+translator = pellucid.load({folder!r})
+print(translator.translate("Your sentence."{to}).text)""",
+    "huggingface": """from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer, model = (each.from_pretrained({folder!r}) for each in (AutoTokenizer, AutoModelForSeq2SeqLM))
+ids = model.generate(**tokenizer("{tag}Your sentence.", return_tensors="pt"))
+print(tokenizer.decode(ids[0], skip_special_tokens=True))""",
+    "ctranslate2": """import ctranslate2
+from sentencepiece import SentencePieceProcessor
+
+engine = ctranslate2.Translator({folder!r})
+source = SentencePieceProcessor(model_file="{folder}/source.spm")
+target = SentencePieceProcessor(model_file="{folder}/target.spm")
+pieces = [{piece}*source.encode("Your sentence.", out_type=str), "</s>"]
+print(target.decode(engine.translate_batch([pieces])[0].hypotheses[0]))""",
+    "onnx": "# Two graphs and tokens.json. Pellucid's docs/elsewhere.md decodes them with onnxruntime.",
+}
+LIBRARIES = {"huggingface": "transformers"}  # the others are called as their programs
 
 
 def read_licence(foreign: Foreign) -> str:
@@ -24,7 +67,66 @@ def read_licence(foreign: Foreign) -> str:
     return named[1].strip("'\"") if named else ""
 
 
-def write_card(loaded: Loaded, folder: Path) -> None:
-    """Write a model card if the licence is known."""
-    if licence := loaded.manifest.get("provenance", {}).get("licence"):
-        (folder / CARD).write_text(TEXT.format(json.dumps(licence, ensure_ascii=False)), "utf-8")
+def write_card(config: Config, manifest: Mapping[str, Any], folder: Path, program: str, name: str) -> None:
+    """Write the model card of a folder for this program, unless somebody else's is there. name: of the
+    folder, as its user will see it."""
+    path = folder / CARD
+    if path.exists() and OURS not in path.read_text("utf-8", "replace"):
+        return
+    about = manifest["provenance"]
+    text = TEXT.format(
+        header="\n".join(
+            f"{key}: {json.dumps(value, ensure_ascii=False)}"
+            for key, value in _header(config, about, program, name).items()
+            if value
+        ),
+        ours=OURS,
+        name=name,
+        what=_what(config, about),
+        use=_use(config, program, name),
+        licence=f"{about['licence']}: that of its text." if about.get("licence") else UNKNOWN,
+    )
+    if data := about.get("data"):
+        text += "\n## Text\n\n| file | SHA-256 |\n|---|---|\n"
+        text += "".join(f"| {file} | `{sha256}` |\n" for file, sha256 in data.items())
+    if scores := about.get("scores", {}).get("validation"):
+        text += f"\n## Quality\n\nOn {scores['sentences']:,} validation pairs, by which it was chosen:\n\n"
+        text += "".join(
+            f"- {name} {scores[metric]:.2f} (`{scores[f'{metric}_signature']}`)\n"
+            for metric, name in METRICS.items()
+        )
+    write_whole(path, text.encode())
+
+
+def _header(config: Config, about: Mapping[str, Any], program: str, name: str) -> dict[str, Any]:
+    """Return what hubs read. It is written as YAML, of which JSON is a part."""
+    scores, results = about.get("scores", {}).get("validation"), []
+    if scores:
+        task, text = {"type": "translation"}, {"name": "validation text", "type": "text"}
+        metrics = [{"type": metric, "value": round(scores[metric], 2)} for metric in METRICS]
+        results = [{"name": name, "results": [{"task": task, "dataset": text, "metrics": metrics}]}]
+    codes = dict.fromkeys(code for pair in config.data.languages for code in pair if CODE.fullmatch(code))
+    return {
+        "language": [*codes],
+        "license": about.get("licence"),
+        "library_name": LIBRARIES.get(program, program),
+        "pipeline_tag": "translation",
+        "tags": ["translation", "pellucid"],
+        "model-index": results,
+    }
+
+
+def _what(config: Config, about: Mapping[str, Any]) -> str:
+    model, size = config.model, sum(each.numel() for each in without_weights(config.model).parameters())
+    pairs = ", ".join(f"{source} to {target}" for source, target in config.data.languages)
+    made = about.get("what") or f"imported from {about.get('folder', 'elsewhere')}"
+    return (
+        f"An encoder-decoder Transformer that translates{f' ({pairs})' if pairs else ''}: {size:,} "
+        f"parameters, {model.encoder_layers}+{model.decoder_layers} layers, width {model.width}; {made}."
+    )
+
+
+def _use(config: Config, program: str, name: str) -> str:
+    to = config.data.languages[0][1] if len(config.data.languages) > 1 else ""
+    tags = {"to": f", to={to!r}", "tag": f">>{to}<< ", "piece": f'">>{to}<<", '} if to else {}
+    return USE[program].format(folder=name, **dict.fromkeys(("to", "tag", "piece"), "") | tags)

@@ -59,7 +59,7 @@ def export(
         else:
             write_onnx(loaded, part, see)
             parity = against_onnx(part, loaded) if check else None
-        write_card(loaded, part)
+        write_card(loaded.config, loaded.manifest, part, program, out.name)
         if parity:
             parity.check(out)
     return Conversion(f"{out}: {PROGRAMS[program]}", out, parity)

@@ -23,6 +23,7 @@ from pellucid.folder.load import Loaded, load_config, load_model
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import making, writing
+from pellucid.interop.card import write_card
 from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation
@@ -84,6 +85,8 @@ def finish(run: Run) -> dict[str, Any] | None:
     model = run.learner.whole_model()
     average = _keep_average(run, model) if run.ranks.is_first else None
     save(run)
+    if run.ranks.is_first:
+        write_card(run.config, read_manifest(run.out, "model"), run.out, "pellucid", run.out.absolute().name)
     return average
 
 
