@@ -2,7 +2,9 @@
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,24 +38,41 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.learning.stop import Interrupted, stop_on_signal
     from pellucid.learning.text import Request
 
-    asked = out, arguments.resume, arguments.accept, arguments.device, tell
+    asked = arguments.resume, arguments.accept, arguments.device, tell
     if arguments.dry_run:
-        rehearse(Request(config, *asked))
+        rehearse(Request(config, out, *asked))
         return
-    try:
-        is_first = rank_here().is_first
-        with stop_on_signal(), showing(config) if is_first else nullcontext(lambda step: None) as show:
-            for step in training(config, *asked):
-                if chosen:
-                    write_new(out, {CHOSEN: chosen.encode()})
-                    chosen = ""
-                show(step)
-    except KeyboardInterrupt as interrupt:
-        if newest_step(out) is None:
-            raise
-        raise Interrupted("interrupted at once.", *interrupt.args) from None
-    for line in _next(config, out) if is_first else ():
+    is_first = rank_here().is_first
+    for each, run_folder in _runs(config, out, arguments.seeds):
+        try:
+            with stop_on_signal(), showing(each) if is_first else nullcontext(lambda step: None) as show:
+                for step in training(each, run_folder, *asked):
+                    if chosen:
+                        write_new(out, {CHOSEN: chosen.encode()})
+                        chosen = ""
+                    show(step)
+        except KeyboardInterrupt as interrupt:
+            if newest_step(run_folder) is None:
+                raise
+            raise Interrupted("interrupted at once.", *interrupt.args) from None
+    for line in _next(config, out, arguments.seeds) if is_first else ():
         tell(line)
+
+
+def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
+    """Return the configuration and the folder of each training: one, or one for each of several seeds."""
+    if not seeds:
+        return [(config, out)]
+    from pellucid.learning.ranks import rank_here
+
+    if rank_here().count > 1:
+        raise UsageError(f"--seeds {seeds} is for one process. With several, start each seed by itself.")
+    if not config.data.validation and not config.data.held_out:
+        why = "compares validations, and there is no text for them. Set [data] validation or held_out."
+        raise UsageError(f"--seeds {seeds} {why}")
+    each = range(config.training.seed, config.training.seed + seeds)
+    configs = [replace(config, training=replace(config.training, seed=seed)) for seed in each]
+    return [(one, out / f"seed-{one.training.seed}") for one in configs]
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:
@@ -112,8 +131,16 @@ def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded
     return started
 
 
-def _next(config: Config, out: Path) -> tuple[str, ...]:
-    """Return the lines that say where the trained model is, and which commands the user can try with it."""
+def _next(config: Config, out: Path, seeds: int) -> Sequence[str]:
+    """Return the lines that say where the trained model is, and which commands the user can try with it; of
+    several seeds, write results.md and return its lines."""
+    if seeds:
+        from pellucid.folder.whole_file import write_whole
+        from pellucid.learning.results import PAGE, results_page
+
+        page = results_page([out, *(folder for _, folder in _runs(config, out, seeds))])
+        write_whole(out / PAGE, page.encode())
+        return [*page.splitlines(), f"This table is in {out / PAGE}."]
     model = shlex.quote(str(out))
     to = f" --to {shlex.quote(config.data.languages[0][1])}" if len(config.data.languages) > 1 else ""
     return (
