@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pellucid.errors import Setting, UsageError
@@ -107,9 +107,13 @@ class Explanation(Reading):
         named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]
         write(chosen, page(named).encode())
 
-    def to_json(self, path: str | Path) -> None:
-        """Write the translation, the steps and every tensor; the schema is in pellucid/show/files.py."""
-        write(place(path), as_json(self))
+    def to_json(self, path: str | Path, ledger: Ledger | None = None) -> None:
+        """Write the translation, the steps, the source's shares, every tensor and, if it is given, a ledger;
+        the schema is in pellucid/show/files.py."""
+        usual = self.translator.usual_share
+        meter = {"per_token": self.source_shares, "usual": usual and usual._asdict()}
+        more = {"source_share": meter, **({"ledger": asdict(ledger)} if ledger else {})}
+        write(place(path), as_json(self, more=more))
 
     def to_npz(self, path: str | Path) -> None:
         """Write an .npz file for numpy.load: every tensor by its name, the tokens and the alignment."""

@@ -10,6 +10,7 @@ from pellucid.config.toml_file import short_names
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.whole_file import place, refuse_foreign
+from pellucid.reading.ledger import Ledger
 from pellucid.show.pictures import whole_set
 from pellucid.translator import load
 
@@ -21,23 +22,37 @@ def run(arguments: argparse.Namespace) -> None:
     files = {name: place(getattr(arguments, name)) for name in names}
     if arguments.beside is not None and arguments.html is None:
         raise UsageError("--beside adds another model to a page. Name the file of the page with --html.")
+    if arguments.ledger is None and (arguments.word is not None or arguments.minus is not None):
+        raise UsageError("--word and --minus say of which words --ledger is. Add --ledger STEP.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
+    ledger = None if arguments.ledger is None else _ledger(arguments, explanation)
     for name, file in files.items():
-        beside = _beside(arguments, explanation) if name == "html" and arguments.beside else {}
-        getattr(explanation, f"to_{name}")(file, **beside)
+        more = _beside(arguments, explanation) if name == "html" and arguments.beside else {}
+        more |= {"ledger": ledger} if name == "json" and ledger else {}
+        getattr(explanation, f"to_{name}")(file, **more)
         tell(f"written: {file}")
     if arguments.png:
         _draw(explanation, arguments.png)
     # Printing comes last: the reader of a pipe may close it.
     if arguments.alignment:
         put([str(explanation.alignment())])
+    elif ledger:
+        ledger.show()
     elif arguments.against is not None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
         explanation.against(other).show()
     else:
         wanted = {"more": arguments.more, "tensor": arguments.tensor, "head": arguments.head}
         explanation.show(**wanted, steps=arguments.steps)
+
+
+def _ledger(arguments: argparse.Namespace, explanation: Explanation) -> Ledger:
+    """Return the ledger of a step, which the command line counts from 1, as the table of steps does."""
+    count = len(explanation.steps)
+    if not 1 <= arguments.ledger <= count:
+        raise UsageError(f"--ledger {arguments.ledger}: there are {count} steps, counted from 1.")
+    return explanation.ledger(arguments.ledger - 1, arguments.word, arguments.minus)
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str, Any]:

@@ -74,11 +74,21 @@ def save_model(
 
 def save_config(folder: Path, config: Config) -> None:
     """Replace the configuration in a model folder and update its manifest; the other files do not change."""
+    _reseal(folder, {CONFIG: to_toml(config).encode()}, {})
+
+
+def save_about(folder: Path, about: Mapping[str, Any]) -> None:
+    """Add entries to what a model folder's manifest says about the model; the files do not change."""
+    _reseal(folder, {}, about)
+
+
+def _reseal(folder: Path, changed: Mapping[str, bytes], provenance: Mapping[str, Any]) -> None:
     _replace_model(folder)
     manifest, files = read_sealed(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
+    about["provenance"] = {**about["provenance"], **provenance}
     with sealing(folder / ".new", "model", about) as new:
-        for name, content in (files | {CONFIG: to_toml(config).encode()}).items():
+        for name, content in (files | dict(changed)).items():
             (new / name).write_bytes(content)
     _replace_model(folder)
 

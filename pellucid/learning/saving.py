@@ -16,10 +16,11 @@ from torch import Tensor
 from pellucid.config.schema import Config, TranslationConfig
 from pellucid.config.settings import differences
 from pellucid.config.toml_file import from_table, to_table, without_folders
+from pellucid.data.corpus import target_language
 from pellucid.errors import UsageError
 from pellucid.folder import checkpoint
 from pellucid.folder.checkpoint import AVERAGING, CONFIG
-from pellucid.folder.load import Loaded, load_config, load_model
+from pellucid.folder.load import Loaded, device_of, load_config, load_model
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import making, writing
@@ -29,6 +30,10 @@ from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
+from pellucid.translate.source_share import usual_share
+from pellucid.translate.text_translator import TextTranslator
+
+MEASURED = 500  # sentences of each validation corpus whose source shares are measured, at most
 
 
 def save(run: Run) -> None:
@@ -84,6 +89,8 @@ def finish(run: Run) -> dict[str, Any] | None:
         save(run)  # a second signal from here on must not cost the last steps
     model = run.learner.whole_model()
     average = _keep_average(run, model) if run.ranks.is_first else None
+    if run.ranks.is_first:
+        _measure_source_share(run)
     save(run)
     if run.ranks.is_first:
         write_card(run.config, read_manifest(run.out, "model"), run.out, "pellucid", run.out.absolute().name)
@@ -111,6 +118,20 @@ def _keep_average(run: Run, model: Transformer) -> dict[str, Any] | None:
     if validation is None:
         return None
     return {"step": run.position.step, "average": steps, "validation": validation.figures(), "kept": kept}
+
+
+def _measure_source_share(run: Run) -> None:
+    """Write into the manifest of the model that was kept which share the source usually has in its
+    translations: of the validation text, or of some of it if it is long."""
+    model, vocabulary, config, _ = load_model(run.out, device_of(run.learner.model))
+    translator, shares = TextTranslator(model, vocabulary, config), list[float]()
+    for _, pairs in run.validation.values():
+        some = pairs[:: len(pairs) // MEASURED + 1]
+        to = target_language(some[0], config.data.languages)
+        found = translator.translate([pair.source for pair in some], to=to, source_share=True)
+        shares += [each.source_share for each in found if each.source_share is not None]
+    if shares:
+        checkpoint.save_about(run.out, {"source_share": usual_share(shares)._asdict()})
 
 
 def mean(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -100,10 +100,10 @@ def take_ledger(
     if not -len(reading.steps) <= step < len(reading.steps):
         raise UsageError(f"step = {step}: there are {len(reading.steps)} steps, counted from 0.")
     step %= len(reading.steps)
-    ids = [reading.target_ids[step] if word is None else _id_of("word", word, reading)]
-    ids += [] if against is None else [_id_of("against", against, reading)]
+    ids = [reading.target_ids[step] if word is None else _id_of(word, reading)]
+    ids += [] if against is None else [_id_of(against, reading)]
     if len(set(ids)) < len(ids):
-        raise UsageError(f"against = {against!r} is the word itself. Name another word, or leave it out.")
+        raise UsageError(f"{against!r} less itself is 0. Name another word to subtract, or none.")
     model, asked = in_float32(model), Question(reading, step, ids)
     labels, pieces = _pieces(reading.trace, reading.target_tokens[step])
     by_part, by_position = _direct(asked, model, labels, pieces)
@@ -124,14 +124,14 @@ def take_ledger(
     )
 
 
-def _id_of(setting: str, word: str, reading: Reading) -> int:
+def _id_of(word: str, reading: Reading) -> int:
     """Return the id of a token that the user named as it is shown; a word may be named without its ▁."""
     vocabulary = reading.vocabulary
     for piece in (word, f"▁{word}"):
         if (token := vocabulary.target.piece_to_id(piece)) != vocabulary.unknown_id:
             return int(token)
     hint = advice(word, reading.to, "target", vocabulary)
-    raise UsageError(f"{setting} = {word!r} is no token of the target's vocabulary. {hint}")
+    raise UsageError(f"{word!r} is no token of the target's vocabulary. {hint}")
 
 
 Piece = tuple[str, int | None]  # a tensor, and a head of it

@@ -7,7 +7,10 @@ decoder read), "source_ids", "target_ids" (without the start token),
 "alignment": {"pharaoh": "0-0 1-2", "source_words", "target_words", "links": [{"source", "target", "share"}],
   "layer", "heads"},
 "vocabulary": the target tokens by id (the labels of an axis V),
-"tensors": {name: {"axes": "BHLM", "shape": [...], "labels": {"L": [...], "M": [...]}, "values": [...]}}}.
+"tensors": {name: {"axes": "BHLM", "shape": [...], "labels": {"L": [...], "M": [...]}, "values": [...]}},
+"source_share": {"per_token": [...], "usual": {"low", "median", "high"} or null} (docs/why.md),
+"ledger", if there is one: {"step" (from 0), "word", "against", "logit", "by_part": [[label, share]],
+  "by_position", "by_input", "zero", "mean" (for by_part), "absent" (for by_input)}}.
 Version 2 also had "words", "heads" and "search".
 Each value has the fewest digits that give the same float32 back; -inf is the string "-inf".
 The .npz holds each tensor by its name, and schema_version, source_tokens, target_tokens, expected_tokens,
@@ -16,7 +19,7 @@ source_ids, target_ids, and alignment (its pairs: source word, target word).
 
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -32,9 +35,11 @@ from pellucid.seeing.records import Record
 SCHEMA, VERSION = "pellucid.explanation", 3
 
 
-def as_json(reading: Reading, names: Iterable[str] | None = None) -> bytes:
+def as_json(
+    reading: Reading, names: Iterable[str] | None = None, more: Mapping[str, Any] | None = None
+) -> bytes:
     """Return an explanation as JSON. The schema is in this module's docstring. names: only these tensors, and
-    no vocabulary."""
+    no vocabulary. more: further entries."""
     vocabulary = reading.vocabulary
     translation, aligned = reading.translation, align(reading)
     table = {
@@ -54,6 +59,7 @@ def as_json(reading: Reading, names: Iterable[str] | None = None) -> bytes:
         "tensors": {
             name: _tensor(reading.trace[name]) for name in (reading.trace if names is None else names)
         },
+        **(more or {}),
     }
     return json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False).encode()
 

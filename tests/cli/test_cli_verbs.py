@@ -28,6 +28,20 @@ def test_explain_prints_the_steps_and_writes_what_is_asked(
     assert expected == ["c", "b", "a", "</s>"]
 
 
+def test_explain_says_why_a_word_is_said(pellucid: Command, tmp_path: Path) -> None:
+    cats, path = ("explain", "demo", "I like cats", "--to", "es"), tmp_path / "why.json"
+    outcome = pellucid(*cats, "--ledger", 4, "--minus", "perros", "--json", path)
+    assert outcome.out.startswith("Why gatos and not perros at step 4? The difference of their logits")
+    assert "A ledger is not a cause" in outcome.out
+    table = json.loads(path.read_text("utf-8"))
+    for reading in ("by_part", "by_position", "by_input"):
+        assert sum(share for _, share in table["ledger"][reading]) == pytest.approx(table["ledger"]["logit"])
+    assert len(table["source_share"]["per_token"]) == 5 and table["source_share"]["usual"]["low"] > 0.5
+    assert "mean .75 (in nine of ten" in " ".join(pellucid(*cats, "--steps").out.split())
+    assert pellucid(*cats, "--ledger", 6).err == "pellucid: --ledger 6: there are 5 steps, counted from 1.\n"
+    assert "Add --ledger STEP" in pellucid(*cats, "--word", "gatos").err
+
+
 def test_inspect_says_what_a_folder_is(pellucid: Command, toy_model: Path) -> None:
     outcome = pellucid("inspect", toy_model)
     assert outcome.code == 0 and outcome.err == ""

@@ -66,6 +66,8 @@ def test_a_toy_language_is_learnt(tmp_path: Path) -> None:
     translations = translator.translate([source for source, _ in held_out], beam=1)
     right = sum(each.text == target for each, (_, target) in zip(translations, held_out, strict=True))
     assert right > 0.95 * len(held_out)
+    low, median, high = translator.usual_share or (1, 0, 0)
+    assert 0 < low <= median <= high < 1
     validations = [
         entry["validation"] for entry in short_runs.metrics(tmp_path / "run") if "validation" in entry
     ]

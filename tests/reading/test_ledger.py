@@ -132,9 +132,9 @@ def test_ranks_are_compared() -> None:
 def test_what_cannot_be_asked_is_told(spanish: Explanation) -> None:
     with pytest.raises(UsageError, match="step = 5: there are 5 steps, counted from 0"):
         spanish.ledger(5)
-    with pytest.raises(UsageError, match="word = 'gatoz' is no token of the target's vocabulary"):
+    with pytest.raises(UsageError, match="'gatoz' is no token of the target's vocabulary"):
         spanish.ledger(3, "gatoz")
-    with pytest.raises(UsageError, match="against = 'gatos' is the word itself"):
+    with pytest.raises(UsageError, match="'gatos' less itself is 0"):
         spanish.ledger(3, against="gatos")
 
 
