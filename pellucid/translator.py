@@ -12,6 +12,7 @@ from pellucid.decoding.ensemble import check_same_vocabulary
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.load import device_named
+from pellucid.interop.hub import PREFIX, folder_on_hub
 from pellucid.interop.importing import load_folder
 from pellucid.probes.compare import Comparison, compare
 from pellucid.probes.pairs import PairsReport, check_pairs
@@ -51,8 +52,9 @@ def load(
     """Load a translator.
 
     path: a model folder, a checkpoint of a training run (runs/x/checkpoints/step-500), a folder of
-        transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, or "demo" for the model inside the
-        package. A list of paths gives an ensemble, with the [translation] settings of its first model.
+        transformers with a MarianMT (OPUS-MT), M2M100 or NLLB model, one of these on the hub
+        ("hf://OWNER/NAME", downloaded once), or "demo" for the model inside the package. A list of paths
+        gives an ensemble, with the [translation] settings of its first model.
     device: "auto" (a GPU if PyTorch finds one), "cpu", "cuda", "cuda:1", or a torch.device.
     precision: the number format that `translate` and `stream` compute in: "fp32", "bf16", "fp16" (on a
         GPU), "int8" (on a CPU, the fastest: docs/performance.md), or "auto", which is "fp32". With "bf16",
@@ -73,7 +75,10 @@ def load(
 
 
 def folder_of(model: str | Path) -> Path:
-    """Return the path of a model folder; "demo" stands for the model inside the package."""
+    """Return the path of a model folder; "demo" stands for the model inside the package, "hf://OWNER/NAME"
+    for one on the hub, which is downloaded."""
+    if str(model).startswith(PREFIX):
+        return folder_on_hub(str(model))
     if model != "demo":
         return Path(model)
     return Path(str(importlib.resources.files("pellucid"))) / "demo_model"

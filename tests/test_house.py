@@ -69,7 +69,7 @@ def test_files_and_functions_are_short() -> None:
 def test_an_import_inside_a_function_has_a_reason() -> None:
     """The command line has one: its start-up time. So have packages that are optional or slow to import."""
     late = {"matplotlib", "sacrebleu", "sacremoses", "rich", "transformers", "ctranslate2", "onnx"}
-    late |= {"py3langid", "comet"}
+    late |= {"py3langid", "comet", "huggingface_hub"}
     found = []
     for name, tree in TREES.items():
         if name.startswith(("pellucid.cli", "pellucid.__main__")):

@@ -131,11 +131,9 @@ def check_models(arguments: argparse.Namespace) -> None:
     for name in ("model", "checkpoints", "path", "beside", "start"):
         models = getattr(arguments, name, None) or []
         for each in models if isinstance(models, list) else [models]:
-            if each != "demo" and not Path(each).is_dir():
+            if each != "demo" and not each.startswith("hf://") and not Path(each).is_dir():
                 what = "this is a file" if Path(each).exists() else "no such folder"
-                raise PellucidError(
-                    f"{each}: {what}. Name a model folder (none is downloaded), or write demo."
-                )
+                raise PellucidError(f"{each}: {what}. Name a model folder or hf://OWNER/NAME, or write demo.")
 
 
 def file(argument: str) -> Path:

@@ -62,17 +62,25 @@ LIBRARIES = {"huggingface": "transformers"}  # the others are called as their pr
 def read_licence(foreign: Foreign) -> str:
     """Return the licence that a model card names in its header; "" if there is none."""
     content = foreign.bytes(CARD) if (foreign.folder / CARD).exists() else b""
-    header = re.match(r"---\n(.*?)\n---", content.decode("utf-8", "replace"), re.DOTALL)
+    return licence_in(content.decode("utf-8", "replace"))
+
+
+def licence_in(card: str) -> str:
+    """Return the licence that the header of a model card names; "" if there is none."""
+    header = re.match(r"---\n(.*?)\n---", card, re.DOTALL)
     named = re.search(r"^license: *(\S.*?) *$", header[1], re.MULTILINE) if header else None
     return named[1].strip("'\"") if named else ""
 
 
 def write_card(config: Config, manifest: Mapping[str, Any], folder: Path, program: str, name: str) -> None:
-    """Write the model card of a folder for this program, unless somebody else's is there. name: of the
-    folder, as its user will see it."""
+    """Write the model card of a folder, unless somebody else's is there; see `card_of`."""
     path = folder / CARD
-    if path.exists() and OURS not in path.read_text("utf-8", "replace"):
-        return
+    if not path.exists() or OURS in path.read_text("utf-8", "replace"):
+        write_whole(path, card_of(config, manifest, program, name).encode())
+
+
+def card_of(config: Config, manifest: Mapping[str, Any], program: str, name: str) -> str:
+    """Return the model card of a folder for this program. name: of the folder, as its user will see it."""
     about = manifest["provenance"]
     text = TEXT.format(
         header="\n".join(
@@ -95,7 +103,7 @@ def write_card(config: Config, manifest: Mapping[str, Any], folder: Path, progra
             f"- {name} {scores[metric]:.2f} (`{scores[f'{metric}_signature']}`)\n"
             for metric, name in METRICS.items()
         )
-    write_whole(path, text.encode())
+    return text
 
 
 def _header(config: Config, about: Mapping[str, Any], program: str, name: str) -> dict[str, Any]:

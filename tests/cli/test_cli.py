@@ -71,7 +71,7 @@ def test_a_folder_without_a_model(pellucid: Command, tmp_path: Path) -> None:
     assert outcome.err.startswith(f"pellucid: {manifest}: No such file or directory. This is not the folder")
     for words in (["translate"], ["average", tmp_path / "out"]):
         outcome = pellucid(*words, tmp_path / "nowhere")
-        remedy = "Name a model folder (none is downloaded), or write demo.\n"
+        remedy = "Name a model folder or hf://OWNER/NAME, or write demo.\n"
         assert outcome == (1, "", f"pellucid: {tmp_path / 'nowhere'}: no such folder. {remedy}")
         manifest.write_text("")
         assert f"{manifest}: this is a file. {remedy}" in pellucid(*words, manifest).err

@@ -19,7 +19,7 @@ def test_a_missing_extra_is_told_in_one_line(pellucid: Command, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nowhere"], 1, "nowhere: no such folder. Name a model folder (none is downloaded), or write demo."),
+        (["nowhere"], 1, "nowhere: no such folder. Name a model folder or hf://OWNER/NAME, or write demo."),
         (["demo:en-de"], 2, "demo does not translate en-de, but en-hi, fr-en, en-es, en-fr."),
         (["demo:en-fr", "demo"], 2, "demo and demo both translate en-fr. Leave one out, or "),
         (["demo", "--limit", "texs=5"], 2, '--limit texs=5: there is no such limit. Did you mean "texts"?'),
