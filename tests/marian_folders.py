@@ -83,6 +83,7 @@ def model(
     seed: int = 0,
     steps: int = 0,
     generation: dict[str, Any] | None = None,
+    spread: float = 0.25,
     **settings: Any,
 ) -> Any:
     """Write a random model for these sizes of vocabulary, biases, norms and all; train it for some steps."""
@@ -95,7 +96,7 @@ def model(
     )  # fmt: skip
     config = transformers.MarianConfig(**(shape | settings), attn_implementation="eager")
     transformer = transformers.MarianMTModel(config).eval()
-    roughen(transformer)
+    roughen(transformer, spread)
     unsaid = [[sizes[0] - 1], [1]]
     usual = dict(num_beams=4, max_length=24, bad_words_ids=unsaid, early_stopping=True, length_penalty=1.0)
     if steps:
@@ -126,12 +127,12 @@ def change(file: Path, **settings: Any) -> None:
 
 
 @torch.no_grad()
-def roughen(transformer: Any) -> None:
+def roughen(transformer: Any, spread: float) -> None:
     """Make all parameters random, also biases and norms."""
     for name, parameter in transformer.named_parameters():
         if "embed_positions" not in name:
-            spread = 0.4 if "encoder_attn" in name else 0.25
-            parameter.add_(torch.randn_like(parameter) * spread)
+            more = 1.6 if "encoder_attn" in name else 1.0
+            parameter.add_(torch.randn_like(parameter) * spread * more)
     transformer.final_logits_bias.normal_()[:, 0] += 2
 
 

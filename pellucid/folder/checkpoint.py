@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from copy import deepcopy as copy_of
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from torch import Tensor
 from pellucid.config.schema import Config
 from pellucid.config.toml_file import to_toml, without_folders
 from pellucid.errors import PellucidError
+from pellucid.folder.fingerprint import fingerprint
 from pellucid.folder.manifest import (
     MANIFEST,
     holds_only,
@@ -64,8 +66,10 @@ def save_model(
         if not torch.stack(tensor.aminmax()).isfinite().all():  # which needs no second copy of it
             not_finite = f"numbers that are not finite in {stored_as}"
             raise PellucidError(f"{name} holds {not_finite}: the model was not saved.")
+    as_stored = model if stored_as == torch.float32 else copy_of(model).to(stored_as).float()
+    about = {"provenance": dict(provenance), "fingerprint": fingerprint(as_stored, vocabulary)}
     _replace_model(folder)
-    with sealing(folder / ".new", "model", {"provenance": dict(provenance)}) as new:
+    with sealing(folder / ".new", "model", about) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
         _write(new / WEIGHTS, weights)

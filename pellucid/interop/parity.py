@@ -4,7 +4,6 @@ first?"""
 import importlib
 import math
 import os
-import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,13 +15,13 @@ from torch import Tensor
 
 from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
+from pellucid.folder.fingerprint import SENTENCES, sample_texts
 from pellucid.folder.load import Loaded
 from pellucid.interop.pieces import tokens_of
 from pellucid.seeing.trace import Trace, trace
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.text_translator import TextTranslator
 
-SENTENCES, PIECES = 8, (3, 12)  # how many, and of how many random pieces
 LONGEST = 40  # tokens of a sample's translation
 NEAR = 1e-4  # of log-probabilities in float32
 SHAPE = ("vocabulary", "target_size", "width", "heads", "hidden", "encoder_layers", "decoder_layers", "norm")
@@ -190,20 +189,6 @@ def samples(loaded: Loaded) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         target = ids if ids[-1:] == [end] else [*ids, end]
         shifted = [loaded.model.config.start_id, *target[:-1]]
         yield torch.tensor([source]), torch.tensor([shifted]), torch.tensor([target])
-
-
-def sample_texts(vocabulary: Vocabulary) -> list[str]:
-    """Return sample texts for a vocabulary of any language: random pieces of its source side, the same in
-    every call."""
-    numbers, model = random.Random(1), vocabulary.source
-    silent = (model.is_control, model.is_unknown, model.is_byte, model.is_unused)
-    spoken = [
-        token
-        for token in range(model.get_piece_size())
-        if not any(test(token) for test in silent) and not model.id_to_piece(token).startswith(("<", ">>"))
-    ]
-    drawn = [numbers.choices(spoken, k=numbers.randint(*PIECES)) for _ in range(SENTENCES)]
-    return [model.decode(ids) for ids in drawn]
 
 
 def _language(vocabulary: Vocabulary) -> str | None:

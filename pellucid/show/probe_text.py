@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pellucid.probes.compare import Comparison, LayerChange
 from pellucid.probes.leak import LeakReport
 from pellucid.probes.pairs import EMPTY, SEED, PairsReport
-from pellucid.show.tables import Part, Table, view
+from pellucid.probes.verify import Sheet
+from pellucid.show.tables import Note, Part, Table, view
 
 NAMED = 6  # movers of a layer
 LEAKS = 12  # with a line of their own
@@ -141,3 +142,15 @@ def pairs_parts(report: PairsReport, width: int) -> list[Part]:
 def sentence_table(title: str, **texts: str) -> Table:
     """Return texts that belong to one sentence as a table, each with its name."""
     return _indent(*texts.items(), title=title)
+
+
+@view(Sheet)
+def sheet_parts(sheet: Sheet, width: int) -> list[Part]:
+    """Show each check with what was found, then the verdict."""
+    parts: list[Part] = [sheet.model, ""]
+    for check in sheet.checks:
+        style = {"FAULT": "bold", "not tried": "dim"}.get(check.found, "")
+        parts.append(Note(f"{check.found:10}{check.name}: {check.said}", style))
+    verdict = "nothing contradicts" if not sheet.faults else f"the first fault is in: {sheet.faults[0].name}"
+    tried = sum(check.found != "not tried" for check in sheet.checks)
+    return [*parts, "", f"{tried} checks in {sheet.seconds:.0f} s: {verdict}"]
