@@ -1,6 +1,7 @@
 """Find out what a model is at this moment: its weights, whether its modules are those of its configuration,
 and whether it has hooks."""
 
+import functools
 import math
 from weakref import WeakKeyDictionary
 
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as torch_modules
 
 from pellucid.cache import Memory
+from pellucid.config.schema import ModelConfig
 from pellucid.folder.load import without_weights
 from pellucid.model import Attention, Decoder, Encoder, FeedForward, Norm, Transformer
 
@@ -66,7 +68,12 @@ def is_as_configured(model: Transformer) -> bool:
         return False
     if any(each.is_inference() for each in model.parameters()):
         return False
-    return structure_of(model) == structure_of(without_weights(model.config))
+    return structure_of(model) == _structure_for(model.config)
+
+
+@functools.lru_cache(maxsize=8)
+def _structure_for(config: ModelConfig) -> list[object]:
+    return structure_of(without_weights(config))
 
 
 def has_hooks(model: Transformer) -> bool:

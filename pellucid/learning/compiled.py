@@ -29,6 +29,11 @@ Columns = structure("Columns", "int64 half, width; * x, kept, sums; Dropout drop
 CrossEntropy = structure(
     "CrossEntropy", "int64 half, width, rows; * logits, expected, losses; float smoothing, consistency"
 )
+Adam = structure(
+    "Adam",
+    "int64 half, size; * gradients; int64 processes; * squares, weight, mean, variance, working;"
+    "float scale, decay, beta1, beta2, rate, root, epsilon",
+)
 Attention = structure(
     "Attention",
     "int64 half, heads, head; * q, k, v, out, q_starts, k_starts, log_sizes, d_out, d_q, d_k, d_v, room;"
@@ -45,6 +50,8 @@ KERNELS = {
     "drop": Columns,
     "cross_entropy": CrossEntropy,
     "consistent_cross_entropy": CrossEntropy,
+    "squares": Adam,
+    "adamw": Adam,
     "attend": Attention,
     "attend_backward": Attention,
 }

@@ -423,6 +423,53 @@ INLINE void consistent_cross_entropy(const int half, const CrossEntropy *a, size
     }
 }
 
+/* ---- AdamW (Loshchilov and Hutter 2019): gradients are bf16 or float32, all else float32; `first`, `last` count
+   blocks of 64 numbers */
+
+typedef struct {
+    int64_t half, size;
+    const void *const *gradients; /* of each process, to be added up */
+    int64_t processes;
+    double *squares;              /* shares: the sum of the gradient's squares */
+    float *weight, *mean, *variance;
+    uint16_t *working;            /* the bf16 copy of the weights, or NULL */
+    float scale, decay, beta1, beta2, rate, root, epsilon; /* the gradient's factor; 1 - rate * weight decay; ...;
+                                     rate / (1 - beta1^t); 1 / sqrt(1 - beta2^t); ... */
+} Adam;
+
+INLINE f32v gradient(const int half, const Adam *a, size_t j, size_t n) {
+    f32v sum = get(half, a->gradients[0], j, n);
+    for (int64_t k = 1; k < a->processes; k++) sum += get(half, a->gradients[k], j, n);
+    return sum;
+}
+
+INLINE void squares(const int half, const Adam *a, size_t first, size_t last, size_t part) {
+    for (size_t b = first; b < last; b++) {
+        f32v total = {0};
+        for (size_t j = b * BLOCK; j < (b + 1) * BLOCK && j < (size_t)a->size; j += LANES) {
+            const f32v g = gradient(half, a, j, a->size - j);
+            total += g * g;
+        }
+        a->squares[part] += sum(total);
+    }
+}
+
+INLINE void adamw(const int half, const Adam *a, size_t first, size_t last, size_t part) {
+    UNUSED(part);
+    for (size_t j = first * BLOCK; j < last * BLOCK && j < (size_t)a->size; j += LANES) {
+        const size_t n = a->size - j;
+        const f32v g = gradient(half, a, j, n) * a->scale;
+        const f32v mean = get(0, a->mean, j, n), m = mean + (g - mean) * (1 - a->beta1);
+        const f32v v = get(0, a->variance, j, n) * a->beta2 + g * g * (1 - a->beta2);
+        const f32v size = __builtin_elementwise_sqrt(v) * a->root + a->epsilon;
+        const f32v weight = get(0, a->weight, j, n) * a->decay - m * a->rate / size;
+        put(0, a->mean, j, n, m);
+        put(0, a->variance, j, n, v);
+        put(0, a->weight, j, n, weight);
+        if (a->working) put(1, a->working, j, n, weight);
+    }
+}
+
 /* ---- Attention on short rows: softmax(Q K^T * scale) V of each sentence and head, in the caches */
 
 typedef struct {
@@ -628,5 +675,7 @@ KERNEL(relu_backward, Columns)
 KERNEL(drop, Columns)
 KERNEL(cross_entropy, CrossEntropy)
 KERNEL(consistent_cross_entropy, CrossEntropy)
+KERNEL(squares, Adam)
+KERNEL(adamw, Adam)
 KERNEL(attend, Attention)
 KERNEL(attend_backward, Attention)

@@ -12,6 +12,8 @@ from pellucid.config.schema import TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import Setting, UsageError, is_out_of_memory
 from pellucid.folder.load import device_of, without_weights
+from pellucid.learning import adamw
+from pellucid.learning.adamw import Gradients
 from pellucid.learning.freezing import freeze, is_trained
 from pellucid.learning.memory import split_further
 from pellucid.learning.ranks import Ranks
@@ -93,14 +95,21 @@ class Learner:
     ) -> Update:
         """Update the weights with AdamW if loss and gradient are finite; return what happened in the step."""
         rate = learning_rate(step, self.training, self.model.config.width, done)
-        norm = self._collect_gradients()
-        finite = math.isfinite(loss) and math.isfinite(norm)
-        if finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            self.optimizer.step()
-            self.refresh()
-        self.model.zero_grad(set_to_none=True)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        weights, limit = list(self.model.parameters()), self.training.clip_norm or math.inf
+        if adamw.applies(weights):
+            gradients = Gradients(weights, list(self.working.parameters()), self.workers.collect())
+            norm = gradients.norm()
+            if finite := math.isfinite(loss) and math.isfinite(norm):
+                gradients.update(self.optimizer, min(1.0, limit / (norm + 1e-6)))
+        else:
+            norm = self._collect_gradients(limit)
+            if finite := math.isfinite(loss) and math.isfinite(norm):
+                self.optimizer.step()
+                self.refresh()
+        for each in (self.model, self.working):
+            each.zero_grad(set_to_none=True)
         return Update(loss, plain_loss, tokens, rate, norm, not finite, split)
 
     def refresh(self) -> None:
@@ -109,7 +118,7 @@ class Learner:
             with torch.no_grad():
                 torch._foreach_copy_(list(self.working.parameters()), list(self.model.parameters()))
 
-    def _collect_gradients(self) -> float:
+    def _collect_gradients(self, limit: float) -> float:
         """Sum the gradients of all processes, clip them, and leave them in float32 for the optimizer. Return
         their norm before clipping."""
         pairs = list(zip(self.model.parameters(), self.working.parameters(), strict=True))
@@ -120,7 +129,6 @@ class Learner:
             for (parameter, _), gradient in zip(pairs, gradients, strict=True):
                 if parameter.grad is not None:
                     parameter.grad += gradient
-        limit = self.training.clip_norm or math.inf
         return float(whole(torch.nn.utils.clip_grad_norm_(self.model.parameters(), limit, foreach=True)))
 
     def whole_model(self) -> Transformer:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from learners import batch as lesson_of
+from learners import learner
 from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
@@ -18,6 +20,7 @@ from pellucid.seeing.watching import watching
 
 pytestmark = pytest.mark.skipif(not has_kernels(), reason="no kernels are compiled here")
 SEED = random.SystemRandom().randrange(10_000)
+LESSONS = [lesson_of(3, 4), lesson_of(6), lesson_of(2, 2, 5)]
 
 
 def random_model(chance: random.Random, dtype: torch.dtype = torch.float32, **settings: Any) -> Transformer:
@@ -214,3 +217,22 @@ def test_watched_hooked_changed_and_without_kernels_the_model_itself_computes(
     monkeypatch.delenv(CHOICE)
     model.encoder.layers[0] = torch.nn.Identity()
     assert not fused.applies(model)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_with_kernels_and_without_the_weights_become_the_same(
+    precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three steps of AdamW, with clipping, weight decay and a rate that changes."""
+    found = []
+    for choice in ("", "none"):
+        monkeypatch.setenv(CHOICE, choice)
+        taught = learner(precision=precision, clip_norm=0.5, weight_decay=0.1, warmup_steps=2)
+        norms = [taught.learn([lesson], step).gradient_norm for step, lesson in enumerate(LESSONS, 1)]
+        working = torch.cat([each.ravel().float() for each in taught.working.parameters()])
+        found.append((torch.cat([each.ravel() for each in taught.model.parameters()]), working, norms))
+    near = 1e-5 if precision == "fp32" else 0.02
+    assert found[0][2] == pytest.approx(found[1][2], rel=near)
+    assert found[0][2][0] > 0.5  # clipped
+    for one, other in zip(found[0][:2], found[1][:2], strict=True):
+        assert (one - other).norm() < near * other.norm()
