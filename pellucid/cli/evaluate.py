@@ -1,9 +1,9 @@
 """pellucid evaluate: how good a model's translations are."""
 
 import argparse
-import dataclasses
 import json
 import sys
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ def run(arguments: argparse.Namespace) -> None:
     sources, texts, references = _read(arguments)
     others = _read_others(arguments, sources, len(references[0]))
     comet = arguments.comet and load_comet(arguments.comet)
-    texts = texts or _translate(arguments, arguments.model, sources)
+    texts = texts if arguments.hypothesis else _translate(arguments, arguments.model, sources)
     scores = evaluate(texts, references, **how)
-    figures = dataclasses.asdict(scores)
+    figures = asdict(scores)
     put(str(scores).split("\n"))
     if note := note_on_short(references[0], arguments.tokenize):
         tell(note)
@@ -75,26 +75,18 @@ def _put_differences(arguments: argparse.Namespace, found: list[Difference]) -> 
     """Print a table of two sets of translations, and return its figures."""
     from pellucid.show.tables import Table, text_lines
 
-    rows = [
-        [
-            each.metric,
-            *(f"{score:.2f}" for score in (each.score, each.other)),
-            f"{each.difference:+.2f}",
-            *(f"{chance:.4f}" for chance in (each.bootstrap, each.randomisation)),
-            each.verdict,
-        ]
-        for each in found
-    ]
     header = ["", "this", "other", "difference", "bootstrap", "randomisation", "so this is"]
+    form = ["", ".2f", ".2f", "", ".4f", ".4f", ""]
+    rows = [[*astuple(one)[:3], f"{one.difference:+.2f}", *astuple(one)[3:5], one.verdict] for one in found]
     ours = arguments.hypothesis or ", ".join(arguments.model)
     notes = [
         f"this: {ours}; other: {arguments.against}. TER counts edits: less is better.",
         "bootstrap, randomisation: how often chance alone makes a difference as large (p), by two tests. "
         f"Both below {LEVEL}: this is better or worse on text of this kind.",
     ]
-    put(["", *text_lines([Table(header, rows)], 1000), *notes])
+    put(["", *text_lines([Table(header, rows, form=form)], 1000), *notes])
     put(f"{each.metric} {each.signature}" for each in found)
-    return [dataclasses.asdict(each) | {"difference": each.difference} for each in found]
+    return [asdict(each) | {"difference": each.difference} for each in found]
 
 
 def _put_worst(
@@ -121,9 +113,26 @@ def _put_worst(
         places.sort(key=lambda place: -abs(more[place]))
         changed = [place for place in places[: arguments.worst] if more[place]]
         listed += [(place, f"chrF {more[place]:+.1f} against other") for place in changed]
-    for place, title in listed:
+    shares = _source_shares(arguments, [sources[place] if sources else "" for place, _ in listed])
+    for (place, title), share in zip(listed, shares, strict=True):
         row = {name: lines[place] for name, lines in shown.items() if lines}
+        title += "" if share is None else f", source share {share:.2f}"
         put(text_lines([sentence_table(f"line {place + 1:,}: {title}", **row)], 1000))
+
+
+def _source_shares(arguments: argparse.Namespace, sources: list[str]) -> list[float | None]:
+    """Return how much of each translation comes from its source; None where no single model translated."""
+    if len(arguments.model) != 1:
+        return [None] * len(sources)
+    from pellucid.translator import load
+
+    translator = load(arguments.model, arguments.device, "fp32")
+    said = translator.translate(sources, arguments.to, source_share=True, **_options(arguments))
+    return [each.source_share for each in said]
+
+
+def _options(arguments: argparse.Namespace) -> Any:
+    return {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
 
 
 def _translate(arguments: argparse.Namespace, models: list[str], sources: list[str]) -> list[str]:
@@ -138,9 +147,8 @@ def _translate(arguments: argparse.Namespace, models: list[str], sources: list[s
     translator = load(models, arguments.device, "fp32")
     if stays_tokenised(translator.vocabulary.preparation) and arguments.tokenize != "none":
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
-    options = {each: getattr(arguments, each) for each in ("beam", "length_penalty", "max_length")}
     doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
-    translations = translator.translate_each(sources, arguments.to, **options)
+    translations = translator.translate_each(sources, arguments.to, **_options(arguments))
     texts, quiet = list[str](), not sys.stderr.isatty()
     for each in track(
         translations,

@@ -64,7 +64,8 @@ def significance(
         signature.update("bs", tests[0].n_samples)
         results: list[Any] = [bootstrap[name][1], randomisation[name][1]]
         ours, other = (float(cast("Any", bootstrap[name][place]).score) for place in (1, 0))
-        # sacreBLEU counts differences that are larger; where there is none, chance makes one as large.
-        chances = [each.p_value if ours != other else 1.0 for each in results]
+        # sacreBLEU counts larger differences only, but to exchange nothing, or all, makes one as large.
+        least = 1.0 if ours == other else 0.5 ** (len(hypotheses) - 1)
+        chances = [max(each.p_value, least) for each in results]
         found.append(Difference(name, ours, other, chances[0], chances[1], str(signature)))
     return found

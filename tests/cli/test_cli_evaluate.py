@@ -13,6 +13,8 @@ import sacrebleu
 import toy
 from command import Command
 
+import pellucid as package
+
 Files = Callable[..., Path]
 NUMBERS = random.Random(5)
 SOURCES = [" ".join(NUMBERS.choices(toy.LETTERS, k=NUMBERS.randint(8, 14))) for _ in range(30)]
@@ -77,14 +79,16 @@ def test_the_worst_sentences_are_shown(pellucid: Command, toy_model: Path, files
     source, reference = files("source", *sources), files("reference", *wrong)
     evaluate = "evaluate", toy_model, "--source", source, "--reference", reference
     lines = pellucid(*evaluate, "--worst", 3, "--lowercase").out.splitlines()[3:]
+    measured = package.load(toy_model, "cpu").translate(sources, source_share=True)
     assert lines[:4] == [
-        "line 2: chrF 0.0",
+        f"line 2: chrF 0.0, source share {measured[1].source_share:.2f}",
         "  source       d e f",
         f"  translation  {said[1]}",
         "  reference    o o o o o",
     ]
     score = sacrebleu.sentence_chrf(said[2], [wrong[2]]).score
-    assert lines[4] == f"line 3: chrF {score:.1f}" and lines[8].endswith(": chrF 100.0") and len(lines) == 12
+    assert lines[4].startswith(f"line 3: chrF {score:.1f}, source share ") and len(lines) == 12
+    assert ": chrF 100.0, source share " in lines[8]
     several = "--reference", files("other", "a", "d", "g", "b")
     worst = pellucid("evaluate", "--hypothesis", reference, *evaluate[4:], *several, "--worst", 1).out
     assert worst.splitlines()[3:] == [
@@ -216,7 +220,7 @@ def test_against_tells_whether_it_is_chance(pellucid: Command, toy_model: Path, 
     bleu = figures["against"][0]
     assert bleu["metric"] == "BLEU" and bleu["score"] == pytest.approx(figures["bleu"])
     assert bleu["difference"] == pytest.approx(bleu["score"] - bleu["other"])
-    changed = [line for line in lines if line.endswith(" against other")]
+    changed = [line for line in lines if " against other, source share " in line]
     assert len(changed) == 1 and "  other        " in outcome.out and "  source       " in outcome.out
     # A model against its own translations, and those against the model, and the file against itself:
     for how in (

@@ -50,6 +50,13 @@ def test_equal_translations_are_no_discovery() -> None:
         assert each.verdict == "may be chance"
 
 
+def test_a_few_sentences_prove_nothing() -> None:
+    """Of three sentences, two of the eight exchanges make a difference as large: p is at least 0.25."""
+    lines = texts(random.Random(5), 3)
+    for each in significance(lines, damaged(lines, 0.9, random.Random(6)), lines):
+        assert min(each.bootstrap, each.randomisation) == 0.25 and each.verdict == "may be chance"
+
+
 def test_randomisation_is_near_what_all_exchanges_say() -> None:
     """Of eight sentences, all 256 exchanges between the two sides can be tried."""
     chance = random.Random(4)
