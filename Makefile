@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 
 
-.PHONY: demo demo-model test test-all check bench dist clean
+.PHONY: demo demo-model test test-all check bench docs dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pellucid demo
@@ -39,12 +39,17 @@ bench: $(VENV)/.installed-dev
 	sh tests/install_chromium.sh
 	$(BIN)/python -m benchmarks
 
+# The documentation as a site, in site/: open site/index.html.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m tools.site.check site
+
 # The packages of a release in dist/, each checked: docs/releasing.md. PYTHONS="python3.11 python3.13" names those to install them with.
 dist: $(VENV)/.installed-dist
 	$(BIN)/python -m tools.dist $(PYTHONS)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp says that what pyproject.toml and constraints.txt ask for is installed, and the kernels are compiled.
@@ -57,6 +62,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.c
 $(VENV)/.installed-dev: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(PIP) --editable ".[dev,docs]"
+	@touch $@
 
 $(VENV)/.installed-dist: $(VENV)/.installed-dev
 	$(PIP) --editable ".[dev,dist]"
