@@ -20,7 +20,7 @@ from pellucid.cli.bulk import settings_of, translate_file
 from pellucid.cli.lines import put, sides, tell
 from pellucid.config.toml_file import read
 from pellucid.data.corpus import fingerprint, read_lines, read_rows
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import write_new, write_whole
 from pellucid.search.options import TranslationOptions, check_values
 
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
     from pellucid.translate.translation import Translation
     from pellucid.translator import Translator
 
-BEGUN, SAID, TRAIN, HELD_OUT, RESULT = (
-    "teacher.json",
-    "said.txt",
-    "train.tsv",
-    "heldout.tsv",
-    "distilled.json",
-)
+BEGUN, SAID, TRAIN, HELD_OUT = "teacher.json", "said.txt", "train.tsv", "heldout.tsv"
+RESULT = "distilled.json"
 DROPPED = 0.05  # of the translations, those with the lowest scores
 COMPARED = 500  # sentences that are held out to compare, at most a twentieth of all
 ROUNDS = 3  # in which both translate, in turn, to compare their speed
@@ -111,8 +106,10 @@ def _select(out: Path, new: list[str]) -> None:
     scores = np.array([float(score) for score, _, _ in rows])
     sources = np.array([source_hash(source) for _, source, _ in rows], np.uint64)
     good = np.isfinite(scores)
-    if good.any():
-        good &= scores >= np.quantile(scores[good], DROPPED)
+    if not good.any():
+        remedy = "Translate some lines with the teacher, and look whether the language is right (--to)."
+        raise PellucidError(f"{out / SAID}: all translations are empty, cut or unfinished. {remedy}")
+    good &= scores >= np.quantile(scores[good], DROPPED)
     first = np.zeros(len(rows), np.bool)
     first[np.unique(sources, return_index=True)[1]] = True
     good &= first & ~np.isin(sources, np.array([source_hash(text) for text in new], np.uint64))
@@ -169,5 +166,6 @@ def _compare(asked: argparse.Namespace, text: list[list[str]], out: Path) -> Non
     by = "their translations by people" if text else "what the teacher said of them before"
     put([f"So the student has {share:.1f}% of the teacher's chrF, and is {faster:.1f} times as fast."])
     tell(f"{len(sources):,} new sentences, against {by}; {asked.precision}, {ROUNDS} rounds in turn.")
-    beside = f"--html page.html --beside {shlex.quote(asked.model[0])}"
-    tell(f"To look into both: pellucid explain {shlex.quote(str(out))} 'YOUR SENTENCE' {beside}")
+    words = ["pellucid", "explain", str(out), "YOUR SENTENCE", *(["--to", asked.to] if asked.to else [])]
+    words += ["--html", "page.html", "--beside", asked.model[0]]
+    tell(f"To look into both: {shlex.join(words)}")

@@ -17,6 +17,7 @@ import toy
 from command import Command
 
 from pellucid.cli import distil
+from pellucid.errors import PellucidError
 
 Files = Callable[..., Path]
 SHAPE = "model.width=16 model.heads=2 model.hidden=16 model.encoder_layers=1 model.decoder_layers=1"
@@ -89,6 +90,32 @@ def test_what_is_wrong_is_said_before_the_work(
     (out / distil.BEGUN).write_text("{}")
     outcome = pellucid(*command, "--resume")
     assert outcome.code == 2 and f"{out} was begun with another teacher, text or option" in outcome.err
+
+
+def test_a_teacher_that_never_ends_teaches_nothing(tmp_path: Path) -> None:
+    (tmp_path / distil.SAID).write_text("-inf\ta b\tb b b\n-inf\t\t\n")
+    with pytest.raises(PellucidError, match=r"said\.txt: all translations are empty, cut or unfinished\. "):
+        distil._select(tmp_path, [])
+    assert not (tmp_path / distil.TRAIN).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["an ensemble", "OPUS-MT"])
+def test_any_model_teaches(
+    kind: str, pellucid: Command, toy_model: Path, files: Files, tmp_path: Path
+) -> None:
+    teacher, lines = [toy_model, toy_model / "last"], SOURCES
+    if kind == "OPUS-MT":
+        pytest.importorskip("transformers")
+        import marian_folders
+
+        (tmp_path / "opus").mkdir()
+        teacher, lines = [marian_folders.opus(tmp_path / "opus")], marian_folders.phrases("en", 200)
+    command = "distil", *teacher, "--source", files("text", *lines), "--out", tmp_path / "student"
+    outcome = pellucid(*command, *SMALL)
+    assert outcome.code == 0, outcome.err
+    assert json.loads((tmp_path / "student" / "distilled.json").read_text())["teacher"]["chrf"] > 95
+    assert pellucid("translate", tmp_path / "student", stdin=b"a b c\n").code == 0
 
 
 @pytest.mark.slow
