@@ -74,7 +74,7 @@ def report() -> None:
             f"{line['chrf_share']:.1f}%",
             *(f"{line[who]['sentences_a_second']:,.0f}" for who in ("teacher", "student")),
             f"{line['faster']:.1f}",
-            f"{line['minutes']:.0f}",
+            "–" if line["minutes"] is None else f"{line['minutes']:.0f}",
         ]
         for line in found
     ]
