@@ -20,6 +20,7 @@ class Parser(argparse.ArgumentParser):
     """A parser of one verb, or of all, that says what was probably meant."""
 
     verbs: tuple[str, ...] = ()
+    parser_of: Mapping[str, argparse.ArgumentParser] = {}  # of each verb
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments. Raise an error for an unknown verb, and for an unknown option, with the usage of
@@ -59,6 +60,7 @@ def command_line() -> Parser:
     parser.verbs = tuple(table)
     for name, verb in table.items():
         _add_verb(verbs, name, verb, shared)
+    parser.parser_of = verbs.choices
     return parser
 
 

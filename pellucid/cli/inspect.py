@@ -1,9 +1,12 @@
 """pellucid inspect: describe a model folder."""
 
 import argparse
+import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,13 +37,18 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.tensors:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
+    if arguments.json:
+        put([json.dumps(_described(folder, loaded, tensors), ensure_ascii=False)])
+        return
     what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
     hashes = f"; the hashes of its {len(manifest['files'])} files are right" if manifest["files"] else ""
     put([f"{folder}: {what}{hashes}"])
     sections = {
         "provenance": _tree(manifest.get("provenance", {"steps": manifest.get("step")})),
         "vocabulary": _vocabulary(loaded.vocabulary),
-        "parameters": _table(parameters_by_part(loaded.model)),
+        "parameters": _table(
+            {part: f"{count:,}" for part, count in parameters_by_part(loaded.model).items()}
+        ),
         "tensors that a trace shows, and their axes ({l} is a layer)": _table(
             {LAYER.sub(".layers.{l}.", name): axes for name, axes in tensors.items()}
         ),
@@ -48,6 +56,25 @@ def run(arguments: argparse.Namespace) -> None:
     }
     for title, lines in sections.items():
         put(["", title, *_indent(lines)])
+
+
+def _described(folder: Path, loaded: Loaded, tensors: Mapping[str, str]) -> dict[str, Any]:
+    """Return all that is known of a model, as a program reads it."""
+    vocabulary = loaded.vocabulary
+    return {
+        "folder": str(folder),
+        "hashes_right": len(loaded.manifest["files"]),
+        "provenance": loaded.manifest.get("provenance", {"steps": loaded.manifest.get("step")}),
+        "vocabulary": {
+            "kind": vocabulary.kind,
+            "source_size": vocabulary.source_size,
+            "target_size": vocabulary.target_size,
+            "languages": [list(pair) for pair in vocabulary.languages],
+        },
+        "parameters": parameters_by_part(loaded.model),
+        "tensors": dict(tensors),
+        "configuration": tomllib.loads("\n".join(_configuration(loaded))),
+    }
 
 
 def _against(names: tuple[str, str]) -> str:
@@ -68,7 +95,7 @@ def list_tensors(model: Transformer) -> dict[str, str]:
     return {name: record.axes for name, record in seen.items()}
 
 
-def parameters_by_part(model: Transformer) -> dict[str, str]:
+def parameters_by_part(model: Transformer) -> dict[str, int]:
     """Return the number of parameters of each module, such as "encoder.layers.{l}.self_attention" (the sum
     over all layers), and of "all"."""
     counts: Counter[str] = Counter()
@@ -76,7 +103,7 @@ def parameters_by_part(model: Transformer) -> dict[str, str]:
         part = ".".join(LAYER.sub(".layers.{l}.", name).split(".")[: 4 if LAYER.search(name) else -1])
         counts[part] += parameter.numel()
     counts["all"] = counts.total()
-    return {part: f"{count:,}" for part, count in counts.items()}
+    return dict(counts)
 
 
 def _tree(table: Mapping[str, Any]) -> Iterator[str]:
