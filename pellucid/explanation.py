@@ -10,6 +10,7 @@ from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
 from pellucid.reading.beam_path import BeamPath, follow_search, search_verdict
+from pellucid.reading.causal_map import CausalMap, make_causal_map
 from pellucid.reading.ledger import Ledger, take_ledger
 from pellucid.reading.looking import Alignment, HeadLook, align, find_looks, merge_words
 from pellucid.reading.passes import in_batch, in_float32, watch
@@ -78,6 +79,14 @@ class Explanation(Reading):
         is a line of Pharaoh pairs, source-target: "0-0 1-2"."""
         return align(self)
 
+    def causal_map(self, step: int | None, source_position: int) -> CausalMap:
+        """Corrupt the source token at this position, and return how much of the expected word's probability
+        comes back when one vector is restored: each part's output at each position.
+
+        step: from 0; None is the step whose word loses the most.
+        """
+        return make_causal_map(self, self.translator.model, step, source_position)
+
     def ledger(self, step: int, word: str | None = None, against: str | None = None) -> Ledger:
         """Return why a word is said: its logit at a step (from 0) as a sum, by part, by position and by
         input, and what happens without each term: docs/why.md.
@@ -107,12 +116,15 @@ class Explanation(Reading):
         named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]
         write(chosen, page(named).encode())
 
-    def to_json(self, path: str | Path, ledger: Ledger | None = None) -> None:
-        """Write the translation, the steps, the source's shares, every tensor and, if it is given, a ledger;
-        the schema is in pellucid/show/files.py."""
+    def to_json(
+        self, path: str | Path, ledger: Ledger | None = None, causal_map: CausalMap | None = None
+    ) -> None:
+        """Write the translation, the steps, the source's shares, every tensor and, if they are given, a
+        ledger and a causal map; the schema is in pellucid/show/files.py."""
         usual = self.translator.usual_share
         meter = {"per_token": self.source_shares, "usual": usual and usual._asdict()}
-        more = {"source_share": meter, **({"ledger": asdict(ledger)} if ledger else {})}
+        given = {"ledger": ledger, "causal_map": causal_map}
+        more = {"source_share": meter} | {name: asdict(each) for name, each in given.items() if each}
         write(place(path), as_json(self, more=more))
 
     def to_npz(self, path: str | Path) -> None:

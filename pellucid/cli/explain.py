@@ -10,6 +10,7 @@ from pellucid.config.toml_file import short_names
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.folder.whole_file import place, refuse_foreign
+from pellucid.reading.causal_map import CausalMap
 from pellucid.reading.ledger import Ledger
 from pellucid.show.pictures import whole_set
 from pellucid.translator import load
@@ -27,9 +28,10 @@ def run(arguments: argparse.Namespace) -> None:
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     ledger = None if arguments.ledger is None else _ledger(arguments, explanation)
+    causal = None if arguments.map is None else _map(arguments.map, explanation)
     for name, file in files.items():
         more = _beside(arguments, explanation) if name == "html" and arguments.beside else {}
-        more |= {"ledger": ledger} if name == "json" and ledger else {}
+        more |= {"ledger": ledger, "causal_map": causal} if name == "json" else {}
         getattr(explanation, f"to_{name}")(file, **more)
         tell(f"written: {file}")
     if arguments.png:
@@ -37,8 +39,8 @@ def run(arguments: argparse.Namespace) -> None:
     # Printing comes last: the reader of a pipe may close it.
     if arguments.alignment:
         put([str(explanation.alignment())])
-    elif ledger:
-        ledger.show()
+    elif found := ledger or causal:
+        found.show()
     elif arguments.against is not None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
         explanation.against(other).show()
@@ -53,6 +55,16 @@ def _ledger(arguments: argparse.Namespace, explanation: Explanation) -> Ledger:
     if not 1 <= arguments.ledger <= count:
         raise UsageError(f"--ledger {arguments.ledger}: there are {count} steps, counted from 1.")
     return explanation.ledger(arguments.ledger - 1, arguments.word, arguments.minus)
+
+
+def _map(word: str, explanation: Explanation) -> CausalMap:
+    """Return the causal map of a source word, for the step that needs it most."""
+    tokens = explanation.source_tokens
+    places = [place for place, token in enumerate(tokens) if word in (token, token.removeprefix("▁"))]
+    if len(places) != 1:
+        listed = ", ".join(tokens)
+        raise UsageError(f"--map {word}: the sentence has it {len(places)} times. Its tokens: {listed}.")
+    return explanation.causal_map(None, places[0])
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Experiments: claims about the Transformer, measured on your own model and sentence.
 
-Each module except `corpus` and `result` is an experiment: its first line says what it shows, and its function
-`experiment` measures it. The function takes an explanation, a translator or nothing, and then its settings.
+Each module except `catalogue` (heads over a text), `corpus` and `result` is an experiment: its first line
+says what it shows, and its function `experiment` measures it. The function takes an explanation, a translator
+or nothing, and then its settings.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ from pellucid.experiments.result import Result
 from pellucid.show.columns import paragraph
 from pellucid.translator import Translator, load
 
-SHARED = {"corpus", "result"}
+SHARED = {"catalogue", "corpus", "result"}
 NAMES = sorted({module.name for module in pkgutil.iter_modules(__path__)} - SHARED)
 NEEDED = {
     "explanation": 'a model and a sentence, such as demo and "I like cats"',

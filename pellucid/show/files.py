@@ -10,7 +10,9 @@ decoder read), "source_ids", "target_ids" (without the start token),
 "tensors": {name: {"axes": "BHLM", "shape": [...], "labels": {"L": [...], "M": [...]}, "values": [...]}},
 "source_share": {"per_token": [...], "usual": {"low", "median", "high"} or null} (docs/why.md),
 "ledger", if there is one: {"step" (from 0), "word", "against", "logit", "by_part": [[label, share]],
-  "by_position", "by_input", "zero", "mean" (for by_part), "absent" (for by_input)}}.
+  "by_position", "by_input", "zero", "mean" (for by_part), "absent" (for by_input)},
+"causal_map", if there is one: {"step" (from 0), "word", "source_position", "corrupted", "clean", "corrupt",
+  "positions": {stack: [token]}, "restored": {tensor: [probability]}} (docs/tracing.md)}.
 Version 2 also had "words", "heads" and "search".
 Each value has the fewest digits that give the same float32 back; -inf is the string "-inf".
 The .npz holds each tensor by its name, and schema_version, source_tokens, target_tokens, expected_tokens,

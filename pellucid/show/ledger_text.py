@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from pellucid.reading.causal_map import CausalMap
 from pellucid.reading.ledger import Ledger
 from pellucid.reading.reading import Reading
 from pellucid.show.columns import short, short_share
@@ -78,3 +79,24 @@ def share_parts(reading: Reading, shares: Sequence[float], usual: UsualShare | N
         low, high = short_share(usual.low), short_share(usual.high)
         known = f" (in nine of ten translations of this model from {low} to {high})"
     return ["", f"From the source, not from the words before: {words}; mean {short_share(mean)}{known}."]
+
+
+@view(CausalMap)
+def map_parts(found: CausalMap, width: int) -> list[Part]:
+    """Show the share of the lost probability that comes back, a table for each stack."""
+    parts: list[Part] = [
+        Note(
+            f"{found.word} at step {found.step + 1} has probability {found.clean:.4f}, and "
+            f"{found.corrupt:.4f} if {found.corrupted} is made unreadable. How much comes back with one "
+            "vector as it was:",
+            "bold",
+        )
+    ]
+    for stack, tokens in found.positions.items():
+        rows = []
+        for name, row in found.returned.items():
+            if name.startswith(stack):
+                cells = [Cell(f"{share:.2f}", min(max(share, 0.0), 1.0)) for share in row]
+                rows.append([short(name).removesuffix(" output"), *cells])
+        parts += ["", Table([stack, *tokens], rows)]
+    return parts
