@@ -1,14 +1,18 @@
 """Training speed beside a careful loop around transformers' MarianMTModel, in one run, turn by turn.
 
-Both train the same shape (4+4 layers, width 256, hidden 1,024, 4 heads, a joint vocabulary of 8,000) on
-Multi30k English-German in batches of at most 4,096 padded tokens. Target tokens are counted, the end token
-included, padding not.
+All train the same two shapes on Multi30k English-German in batches of at most 4,096 padded tokens: Pellucid
+with the fused step and without compiled kernels (the plain step), and the loop. Target tokens are counted,
+the end token included, padding not.
 Needs `pip install "pellucid[interop]"` and the corpus: `pellucid data multi30k-en-de`.
 
-    python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 8]
+With --threads 1, time is the process's own CPU time, so that other programs on the machine count less.
+
+    python -m benchmarks.training_speed [--data data/multi30k-en-de] [--rounds 5] [--steps 8] [--threads N]
+        [--precisions bf16,fp32]
 """
 
 import argparse
+import os
 import statistics
 import tempfile
 import time
@@ -20,20 +24,26 @@ import torch
 import pellucid
 from benchmarks.report import machine, write_report
 from pellucid.config.toml_file import from_table
+from pellucid.decoding.library import CHOICE
 
 BATCH_TOKENS, VOCABULARY, DROPOUT, SMOOTHING = 4096, 8000, 0.3, 0.1
-SHAPE = dict(width=256, hidden=1024, heads=4, encoder_layers=4, decoder_layers=4, dropout=DROPOUT)
-WARM = 5  # steps before the first measured one
+SHAPES = {
+    f"4+4/{width}/{hidden:,}": dict(width=width, hidden=hidden, heads=4, encoder_layers=4, decoder_layers=4)
+    for width, hidden in ((256, 1024), (128, 256))
+}
+WARM = 3  # steps before the first measured one
 
 
-def our_steps(data: Path, out: Path, precision: str) -> Iterator[int]:
+def our_steps(
+    data: Path, out: Path, shape: dict[str, int], precision: str, bounds: list[float]
+) -> Iterator[int]:
     """Target tokens of each step of a real training run: metrics are written, dropout is on, gradients are
-    clipped."""
+    clipped. bounds: receives the tokens a second that a step would have if it were its products alone."""
     config = from_table(
         {
             "data": {"train": [str(data / "train.en"), str(data / "train.de")], "languages": ["en", "de"]},
             "vocabulary": {"size": VOCABULARY},
-            "model": SHAPE,
+            "model": shape | {"dropout": DROPOUT},
             "training": {
                 "batch_tokens": BATCH_TOKENS,
                 "precision": precision,
@@ -44,10 +54,22 @@ def our_steps(data: Path, out: Path, precision: str) -> Iterator[int]:
         }
     )
     for step in pellucid.training(config, out):
+        bounds.append(step.cost.tokens_a_second / step.cost.used)
         yield step.update.tokens
 
 
-def peer_steps(data: Path, pieces_model: bytes, precision: str) -> Iterator[int]:
+def without_kernels(steps: Iterator[int]) -> Iterator[int]:
+    """Take the same steps as an installation without compiled kernels."""
+    while True:
+        os.environ[CHOICE] = "none"
+        try:
+            tokens = next(steps)
+        finally:
+            del os.environ[CHOICE]
+        yield tokens
+
+
+def peer_steps(data: Path, pieces_model: bytes, shape: dict[str, int], precision: str) -> Iterator[int]:
     """Target tokens of each step of the loop around MarianMTModel: sorted batches, AdamW, smoothing,
     clipping, autocast."""
     import random
@@ -62,13 +84,13 @@ def peer_steps(data: Path, pieces_model: bytes, precision: str) -> Iterator[int]
     model = MarianMTModel(
         MarianConfig(
             vocab_size=VOCABULARY,
-            d_model=SHAPE["width"],
-            encoder_layers=SHAPE["encoder_layers"],
-            decoder_layers=SHAPE["decoder_layers"],
-            encoder_attention_heads=SHAPE["heads"],
-            decoder_attention_heads=SHAPE["heads"],
-            encoder_ffn_dim=SHAPE["hidden"],
-            decoder_ffn_dim=SHAPE["hidden"],
+            d_model=shape["width"],
+            encoder_layers=shape["encoder_layers"],
+            decoder_layers=shape["decoder_layers"],
+            encoder_attention_heads=shape["heads"],
+            decoder_attention_heads=shape["heads"],
+            encoder_ffn_dim=shape["hidden"],
+            decoder_ffn_dim=shape["hidden"],
             max_position_embeddings=256,
             pad_token_id=pad,
             eos_token_id=end,
@@ -115,9 +137,10 @@ def padded(rows: list[list[int]], value: int) -> torch.Tensor:
 
 def tokens_per_second(steps: Iterator[int], count: int) -> float:
     """Over the next `count` steps."""
-    started = time.perf_counter()
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    started = clock()
     tokens = sum(next(steps) for _ in range(count))
-    return tokens / (time.perf_counter() - started)
+    return tokens / (clock() - started)
 
 
 def main() -> None:
@@ -127,48 +150,64 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("data/multi30k-en-de"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--precisions", type=lambda text: text.split(","), default=["bf16", "fp32"])
     arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
     if not (arguments.data / "train.de").exists():
         parser.exit(
             2, f"{arguments.data}: no Multi30k here. First: pellucid data multi30k-en-de (or --data FOLDER)\n"
         )
     torch.manual_seed(0)
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder)
-        contestants: dict[str, Iterator[int]] = {}
-        for precision in ("bf16", "fp32"):
-            contestants[f"Pellucid, {precision}"] = our_steps(arguments.data, out / precision, precision)
-            next(contestants[f"Pellucid, {precision}"])  # reads the data and learns the vocabulary
-            pieces = (out / precision / "last" / "vocabulary.model").read_bytes()
-            contestants[f"MarianMTModel, {precision}"] = peer_steps(arguments.data, pieces, precision)
-        for steps in contestants.values():
-            tokens_per_second(steps, WARM)
-        speeds: dict[str, list[float]] = {name: [] for name in contestants}
-        for _ in range(arguments.rounds):
-            for name, steps in contestants.items():
-                speeds[name].append(tokens_per_second(steps, arguments.steps))
-    medians = {name: statistics.median(values) for name, values in speeds.items()}
-    peer = medians["MarianMTModel, bf16"]
-    rows = [
-        (
-            name,
-            f"{medians[name]:,.0f}",
-            f"{min(values):,.0f} to {max(values):,.0f}",
-            f"{medians[name] / peer:.2f}",
-        )
-        for name, values in speeds.items()
-    ]
+    rows = [row for name in SHAPES for row in compare(name, arguments)]
     about = (
         "The loop around transformers' MarianMTModel sorts its batches, uses AdamW, label smoothing, "
-        "clipping and autocast. "
-        "Both train 4+4 layers, width 256, hidden 1,024, 4 heads, vocabulary 8,000 on Multi30k en-de in "
-        "batches of at most "
-        "4,096 padded tokens. Counted: target tokens, the end token included, padding not.",
-        f"{arguments.rounds} rounds of {arguments.steps} steps each, in turn, after {WARM} steps to warm up; "
-        f"{machine()}.",
+        "clipping and autocast. All train the same shapes (encoder and decoder layers/width/hidden, 4 heads, "
+        "vocabulary 8,000) on Multi30k en-de in batches of at most 4,096 padded tokens. "
+        "Counted: target tokens, the end token included, padding not. Plain: the model itself in PyTorch, "
+        "without compiled kernels. Bound: the operations of the step's products, as a share of what the "
+        "cores do in products alone, measured at the start.",
+        f"{arguments.rounds} rounds of {arguments.steps} steps each, in turn, after {WARM} steps to warm up, "
+        f"by {'CPU time' if arguments.threads == 1 else 'the clock'}; {machine()}.",
     )
-    columns = ("training loop", "target tokens a second (median)", "range", "ratio to the peer in bf16")
+    columns = ("shape", "training loop", "target tokens a second (median)", "range")
+    columns += ("ratio to the peer (median of rounds)", "share of the bound")
     write_report("training_speed", "Training speed", about, columns, rows)
+
+
+def compare(name: str, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
+    """Train this shape by all loops in turn; return a row of the table for each."""
+    data, shape = arguments.data, SHAPES[name]
+    bounds: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        out, loops = Path(folder), dict[str, Iterator[int]]()
+        for precision in arguments.precisions:
+            for kind in ("fused", "plain")[: 2 if precision == "bf16" else 1]:
+                loop = f"Pellucid, {precision}, {kind}"
+                bounds[loop] = []
+                steps = our_steps(data, out / loop, shape, precision, bounds[loop])
+                loops[loop] = steps if kind == "fused" else without_kernels(steps)
+                next(loops[loop])  # reads the data and learns the vocabulary
+            pieces = (out / f"Pellucid, {precision}, fused" / "last" / "vocabulary.model").read_bytes()
+            loops[f"MarianMTModel, {precision}"] = peer_steps(data, pieces, shape, precision)
+        for steps in loops.values():
+            tokens_per_second(steps, WARM)
+        speeds: dict[str, list[float]] = {loop: [] for loop in loops}
+        for _ in range(arguments.rounds):
+            for loop, steps in loops.items():
+                speeds[loop].append(tokens_per_second(steps, arguments.steps))
+    peer = speeds[f"MarianMTModel, {arguments.precisions[0]}"]
+    return [
+        (
+            name,
+            loop,
+            f"{statistics.median(values):,.0f}",
+            f"{min(values):,.0f} to {max(values):,.0f}",
+            f"{statistics.median(ours / theirs for ours, theirs in zip(values, peer, strict=True)):.2f}",
+            f"{statistics.median(values) / statistics.median(bounds[loop]):.0%}" if loop in bounds else "",
+        )
+        for loop, values in speeds.items()
+    ]
 
 
 if __name__ == "__main__":
