@@ -47,7 +47,6 @@ KERNELS = {
     "column_sums": Columns,
     "relu": Columns,
     "relu_backward": Columns,
-    "drop": Columns,
     "cross_entropy": CrossEntropy,
     "consistent_cross_entropy": CrossEntropy,
     "squares": Adam,

@@ -287,7 +287,7 @@ INLINE void add_norm_backward(const int half, const AddNorm *a, size_t first, si
     }
 }
 
-/* ---- Sums of columns; ReLU with dropout, and dropout alone, which change `x` in place */
+/* ---- Sums of columns; ReLU with dropout, which changes `x` in place */
 
 typedef struct {
     int64_t half, width;
@@ -328,18 +328,6 @@ INLINE void relu_backward(const int half, const Columns *a, size_t first, size_t
         for (EACH(j, n, D)) {
             const f32v x = get(half, a->x, r * D + j, n) * d.kept;
             put(half, a->x, r * D + j, n, choose(get(half, a->kept, r * D + j, n) == 0, all(0), x));
-        }
-}
-
-INLINE void drop(const int half, const Columns *a, size_t first, size_t last, size_t part) {
-    UNUSED(part);
-    const Drops d = drops_of(&a->dropout);
-    const size_t D = a->width;
-    u32v bytes = {0};
-    for (size_t r = first; r < last; r++)
-        for (EACH(j, n, D)) {
-            DRAW(f, bytes, d, r, j, D);
-            put(half, a->x, r * D + j, n, get(half, a->x, r * D + j, n) * f);
         }
 }
 
@@ -512,17 +500,27 @@ INLINE void pack(const int half, const float *from, size_t d, size_t rows, size_
         for (EACH(j, n, head)) put(half, to, r * stride + j, n, load(from + r * d + j));
 }
 
-/* out[i][m] = x[i] . y[m], for rows of d numbers; of y there are a multiple of four. */
-INLINE void dots(const float *x, size_t rows, const float *y, size_t keys, size_t d, float *out, size_t stride) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t m = 0; m < keys; m += 4) {
-            f32v s[4] = {{0}, {0}, {0}, {0}};
-            for (size_t j = 0; j < d; j += LANES) {
-                const f32v left = load(x + i * d + j);
-                UNROLL for (int k = 0; k < 4; k++) s[k] += left * load(y + (m + k) * d + j);
+/* out[i][m] = x[i] . y[m] for `rows` rows of d numbers; of y there are a multiple of four. */
+INLINE void dots_of(const int rows, const float *x, const float *y, size_t keys, size_t d, float *out, size_t stride) {
+    for (size_t m = 0; m < keys; m += 4) {
+        f32v s[2][4];
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int k = 0; k < 4; k++) s[i][k] = all(0);
+        for (size_t j = 0; j < d; j += LANES) {
+            UNROLL for (int k = 0; k < 4; k++) {
+                const f32v right = load(y + (m + k) * d + j);
+                UNROLL for (int i = 0; i < rows; i++) s[i][k] += load(x + i * d + j) * right;
             }
-            *(f32x4 *)(out + i * stride + m) = sums(s[0], s[1], s[2], s[3]);
         }
+        UNROLL for (int i = 0; i < rows; i++)
+            *(f32x4 *)(out + i * stride + m) = sums(s[i][0], s[i][1], s[i][2], s[i][3]);
+    }
+}
+
+INLINE void dots(const float *x, size_t rows, const float *y, size_t keys, size_t d, float *out, size_t stride) {
+    size_t i = 0;
+    for (; i + 2 <= rows; i += 2) dots_of(2, x + i * d, y, keys, d, out + i * stride, stride);
+    if (i < rows) dots_of(1, x + i * d, y, keys, d, out + i * stride, stride);
 }
 
 /* out += x y, for a tile of `rows` rows and `wide` vectors; x[i][k] is at i * row + k * inner. */
@@ -543,20 +541,18 @@ INLINE void tile(const int rows, const int wide, const float *x, size_t row, siz
 /* out += x y: `rows` x `count` times `count` x d. */
 static void multiply(const float *x, size_t rows, size_t row, size_t inner, const float *y, size_t count, size_t d,
                      float *out) {
-    for (size_t j = 0; j < d;) {
-        const int wide = WIDE == 4 && d - j >= 4 * LANES ? 4 : WIDE == 4 && d - j >= 2 * LANES ? 2 : 1;
-        size_t i = 0;
-        for (; i + 4 <= rows; i += 4) {
-            if (wide == 4) tile(4, 4, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-            else if (wide == 2) tile(4, 2, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-            else tile(4, 1, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-        }
-        for (; i < rows; i++) {
-            if (wide == 4) tile(1, 4, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-            else if (wide == 2) tile(1, 2, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-            else tile(1, 1, x + i * row, row, inner, y + j, count, d, out + i * d + j);
-        }
-        j += wide * LANES;
+#define TILES(wide)                                                                                           \
+    for (size_t i = 0; i < rows; i += 4) switch (rows - i) {                                                  \
+        case 1: tile(1, wide, x + i * row, row, inner, y + j, count, d, out + i * d + j); break;              \
+        case 2: tile(2, wide, x + i * row, row, inner, y + j, count, d, out + i * d + j); break;              \
+        case 3: tile(3, wide, x + i * row, row, inner, y + j, count, d, out + i * d + j); break;              \
+        default: tile(4, wide, x + i * row, row, inner, y + j, count, d, out + i * d + j);                    \
+    }
+    for (size_t j = 0, wide; j < d; j += wide * LANES) {
+        wide = WIDE == 4 && d - j >= 4 * LANES ? 4 : WIDE == 4 && d - j >= 2 * LANES ? 2 : 1;
+        if (wide == 4) TILES(4)
+        else if (wide == 2) TILES(2)
+        else TILES(1)
     }
 }
 
@@ -672,7 +668,6 @@ KERNEL(add_norm_backward, AddNorm)
 KERNEL(column_sums, Columns)
 KERNEL(relu, Columns)
 KERNEL(relu_backward, Columns)
-KERNEL(drop, Columns)
 KERNEL(cross_entropy, CrossEntropy)
 KERNEL(consistent_cross_entropy, CrossEntropy)
 KERNEL(squares, Adam)

@@ -117,4 +117,4 @@ def _look_across(
 
 
 def _feed_forward(part: FeedForward, activation: str, draws: Draws, x: Tensor) -> Tensor:
-    return linear(activate(linear(x, part.inner), activation, draws.next(part.dropout.rate)), part.outer)
+    return linear(activate(linear(x, part.inner), activation, part.dropout.rate, draws), part.outer)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, compute, shares
-from pellucid.model import Norm
+from pellucid.model import ACTIVATIONS, Norm, keep_or_drop
 
 ROWS = 512  # positions whose logits exist at the same time
 Gradients = tuple[Tensor | None, ...]
@@ -154,12 +154,12 @@ class _AddNorm(torch.autograd.Function):
         return d_x, d_y, d_gain, d_bias, None, None
 
 
-def activate(hidden: Tensor, name: str, dropout: Any) -> Tensor:
+def activate(hidden: Tensor, name: str, rate: float, draws: Draws) -> Tensor:
     """Return dropout(activation(hidden)); `hidden` is not to be used after this."""
     if name == "relu":
-        return _Relu.apply(hidden, dropout)
-    activated = F.gelu(hidden) if name == "gelu" else F.silu(hidden)
-    return _Drop.apply(activated, dropout) if dropout.dropped else activated
+        return _Relu.apply(hidden, draws.next(rate))
+    activated = ACTIVATIONS[name](hidden)
+    return activated * keep_or_drop(activated, rate) if rate else activated
 
 
 class _Relu(torch.autograd.Function):
@@ -176,21 +176,6 @@ class _Relu(torch.autograd.Function):
     def backward(ctx: Any, d_y: Tensor) -> Gradients:
         (kept,), d_x = ctx.saved_tensors, d_y.contiguous()
         compute("relu_backward", len(d_x), d_x, width=d_x.shape[1], x=d_x, kept=kept, dropout=ctx.dropout)
-        return d_x, None
-
-
-class _Drop(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, dropout: Any) -> Tensor:
-        ctx.dropout, dropped = dropout, x.clone()
-        compute("drop", len(x), x, width=x.shape[1], x=dropped, dropout=dropout)
-        return dropped
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_y: Tensor) -> Gradients:
-        d_x = d_y.clone(memory_format=torch.contiguous_format)
-        compute("drop", len(d_x), d_x, width=d_x.shape[1], x=d_x, dropout=ctx.dropout)
         return d_x, None
 
 
