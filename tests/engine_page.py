@@ -32,7 +32,7 @@ def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path)
         "engine",
         "",
         "",
-        script("runs/recorded.js", "runs/stepping.js", "cells/making.js", "own/judge.js"),
+        script("runs/recorded.js", "runs/stepping.js", "model/ledger.js", "cells/making.js", "own/judge.js"),
         payload([(each, each.translator, "") for each in explanations]),
     )
     path = folder / "engine.html"

@@ -12,7 +12,7 @@ from pellucid.page.payload import Shown, payload
 from pellucid.reading.reading import Reading, Step
 from pellucid.reading.words import visible
 
-STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour")
+STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour", "why")
 
 
 def page(shown: Sequence[Shown]) -> str:

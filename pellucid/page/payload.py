@@ -3,11 +3,13 @@
 The header: {"version": 1, "pellucid": its version, "axes": {letter: meaning}, "captions": {kind of tensor:
 its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "text"}}, where a kind is
 "attention.weights" or "residual.sum", "models": [{"computes": whether the page has all weights and can run
-the model, "parameter_count", "config": its ModelConfig, "translation": its TranslationConfig, "parameters":
-{name: {"shape", place}}, "made_of": {tensor: [tensors, parameters]}, "vocabulary": see spelling.py}], "runs":
-[{"name", "title", "text", "translation", "to", "forced", "model": its index in "models", "source", "target",
-"expected": tokens, "source_ids", "target_ids", "steps": as in an explanation's JSON, "difference": of
-the search and this pass, "tensors": {name: {"axes", "shape", and a place, or "how": a key of HOW}}}]}.
+the model, "parameter_count", "config": its ModelConfig, "usual_share": {"low", "median", "high"} or null,
+"translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
+parameters]}, "vocabulary": see spelling.py}], "runs": [{"name", "title", "text", "translation", "to",
+"forced", "model": its index in "models", "source", "target", "expected": tokens, "source_ids", "target_ids",
+"steps": as in an explanation's JSON, "difference": of the search and this pass, "source_shares": of the
+expected tokens, if the page cannot compute them, "tensors": {name: {"axes", "shape", and a place, or "how": a
+key of HOW}}}]}.
 
 A place is {"block", "offset" in bytes, "type": "float16" if all numbers fit into 16 bits unchanged, absent
 for float32}. If "computes" is false, the decoder's logits and probabilities have only the best tokens of each
@@ -35,6 +37,7 @@ from pellucid.reading.words import visible
 from pellucid.seeing.records import AXES, Record
 from pellucid.seeing.trace import Trace
 from pellucid.show.code_lines import code_line
+from pellucid.translate.source_share import source_shares
 from pellucid.translate.text_translator import TextTranslator
 
 VERSION = 1
@@ -64,6 +67,7 @@ def payload(shown: Sequence[Shown], **further: Any) -> str:
     runs = [
         _run(reading, _tensors(reading, translator, parameters[id(translator)], blocks))
         | {"model": list(traced).index(id(translator)), "name": visible(called)}
+        | ({} if computes(translator) else {"source_shares": _source_shares(reading, translator)})
         for reading, translator, called in shown
     ]
     models = [_model(*traced[key], parameters[key], blocks, computes(traced[key][0])) for key in traced]
@@ -120,6 +124,7 @@ def _model(
         "computes": carried,
         "parameter_count": sum(value.numel() for value in translator.model.parameters()),
         "config": asdict(config),
+        "usual_share": translator.usual_share and translator.usual_share._asdict(),
         "translation": asdict(translator.config.translation),
         "parameters": {
             name: {"shape": list(value.shape)} | place
@@ -147,6 +152,10 @@ def _run(reading: Reading, tensors: dict[str, Any]) -> dict[str, Any]:
         "difference": reading.difference,
         "tensors": tensors,
     }
+
+
+def _source_shares(reading: Reading, translator: TextTranslator) -> list[float]:
+    return source_shares(in_float32(translator.model), [(reading.source_ids, reading.target_ids)])[0]
 
 
 def _tensors(

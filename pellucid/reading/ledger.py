@@ -15,7 +15,7 @@ is also taken out, and the pass computed again.
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -46,12 +46,16 @@ class Ledger(Viewed):
     word: str
     against: str | None
     logit: float
-    by_part: list[Term]
-    by_position: list[Term]
-    by_input: list[Term]
-    zero: list[float | None]  # of each term of by_part: its vector at this step becomes 0
-    mean: list[float | None]  # of each term of by_part: it becomes its mean over the positions
-    absent: list[float | None]  # of each term of by_input: no other position can look at the word
+    by_part: list[Term] = field(repr=False)
+    by_position: list[Term] = field(repr=False)
+    by_input: list[Term] = field(repr=False)
+    zero: list[float | None] = field(repr=False)  # of each term of by_part: its vector at this step becomes 0
+    mean: list[float | None] = field(
+        repr=False
+    )  # of each term of by_part: it becomes its mean over the positions
+    absent: list[float | None] = field(
+        repr=False
+    )  # of each term of by_input: no other position can look at the word
 
     @property
     def gap(self) -> float:

@@ -151,8 +151,8 @@ def test_a_circle_of_modules_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_script_is_not_longer_than_it_may_be() -> None:
     lines = [(FOLDER / "script" / name).read_text(encoding="utf-8").count("\n") for name in MODULES]
-    assert max(lines) <= 330 and sum(lines) <= 7399
-    assert sum(path.read_text(encoding="utf-8").count("\n") for path in FOLDER.glob("*.css")) <= 900
+    assert max(lines) <= 330 and sum(lines) <= 8200
+    assert sum(path.read_text(encoding="utf-8").count("\n") for path in FOLDER.glob("*.css")) <= 1000
 
 
 def test_a_model_beside_another_needs_a_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -54,9 +54,8 @@ export class Transformer {
 
   /** Apply the linear layer before the softmax. In a tied model, its weight is the embedding matrix (section 3.4). */
   logits(output) {
-    const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
-    const weight = matrices.find((name) => this.has(name));
-    const logits = this.see("decoder", "logits", "BLV", this.linear(output, weight, "decoder.projection.bias"));
+    const linear = this.linear(output, this.projection, "decoder.projection.bias");
+    const logits = this.see("decoder", "logits", "BLV", linear);
     this.see("decoder", "probabilities", "BLV", softmaxOfRows(logits));
     return logits;
   }
@@ -166,6 +165,12 @@ export class Transformer {
   }
 
   // Parameters
+
+  /** The name of the matrix that makes the logits. */
+  get projection() {
+    const matrices = ["decoder.projection.weight", "embedding.weight", "decoder.embedding.weight"];
+    return matrices.find((name) => this.has(name));
+  }
 
   get normFirst() {
     return this.config.norm === "first";

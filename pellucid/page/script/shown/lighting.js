@@ -1,10 +1,11 @@
 // Light up one position of the target in the headline and the drawing, and show where in the source it attends to.
 
-import { chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
+import { button, chip, drawn, element, found, redraw, shareBar } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { isReached, state } from "../view/state.js";
 import { fitTokens } from "./fitting.js";
 import { lightStrands } from "./strands.js";
+import { askWhy } from "./why.js";
 
 // What is lit: a run; its `shares` (the attention of each position to the source); a drawing, which may belong to an
 // earlier run; the position of the view (`shown`); and the position under the pointer.
@@ -108,6 +109,7 @@ const nextWords = (run, position) => {
   const read = run.target.slice(0, position + 1).map((token) => [chip(token), " "]);
   return [
     element("h2.stack-title", "Next word"),
+    button("Why this word?", askWhy, { class: "why-button", "data-key": "why" }),
     element("p.read", "after ", read),
     element("ol.best", [
       alternatives.map(([token, probability]) =>

@@ -20,6 +20,7 @@ import { drawSwitches, startSwitches } from "./panel.js";
 import { givenInWords, headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
+import { sharesOf, sourceWarning, whyWord } from "./why.js";
 
 let viewsAsked = 0;
 
@@ -95,9 +96,10 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   found("looked").hidden = run !== page.runs[0] || !found("looked").querySelector("tbody tr"); // of the first run, if any
   found("unfold").querySelector(".count").textContent = countSwitched(switches) || "";
   holdBehind(block !== "" && open !== "own");
-  await fillFor("sentence", [whole, run, before], () => headlineOf(whole, run, before));
+  await fillFor("sentence", [whole, run, before], () => headlineOf(whole, run, before, sharesOf(whole)));
   if (!isWanted()) return;
   lightHeadline(run, shares, position);
+  fillFor("meter", [whole], () => sourceWarning(whole));
   fillFor("difference", [base], () => fromTheSearch(base));
   fillFor("given", [base, state.text], () => givenInWords(base, state.text));
   drawFor("typing", [whole.model], () => fitTyping(whole.model));
@@ -112,6 +114,10 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
+  const { why, against } = state;
+  await fillFor("why-word", [base, switches, block === "decoder.word", position, why, against], () =>
+    whyWord(base, switches),
+  );
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
   drawFor("scrolled", [block, tensor, open === "tour" && stop], showOpenMatrix);
   await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));

@@ -11,8 +11,8 @@ import { ownTranslation, partingOf } from "../view/typing.js";
 import { glancing } from "./lighting.js";
 
 /** Make the headline of a whole run, with the probabilities of the shown run's steps. `before`: the run without
- *  switches, or null. */
-export const headlineOf = (run, { steps }, before) => {
+ *  switches, or null. shares: the source's in each word, or null. */
+export const headlineOf = (run, { steps }, before, shares) => {
   const to = /^[\w-]+$/.test(run.to ?? "") ? run.to : null;
   const [source, target] = [run.text, run.translation].map(visibleText);
   found("sentence").style.setProperty("--letters", Math.max(20, [...source, ...target].length + 3));
@@ -23,7 +23,7 @@ export const headlineOf = (run, { steps }, before) => {
     " ",
     element("span.arrow", { role: "img", "aria-label": "becomes" }, "→"),
     " ",
-    element("bdi.said-sentence", { lang: to }, liveWords(target, run.expected, targetWordOf(steps, before))),
+    element("bdi.said-sentence", { lang: to }, liveWords(target, run.expected, targetWordOf(steps, before, shares))),
   ];
 };
 
@@ -42,16 +42,18 @@ const liveWords = (text, tokens, live) => {
 const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
 
 /** Make a word of the translation, with its probability; it is crossed out if the model would now say another word. */
-const targetWordOf = (steps, before) => (word, place) => {
+const targetWordOf = (steps, before, shares) => (word, place) => {
   const { probability = NaN, predicted, expected } = steps[place] ?? {}; // a later step may have no numbers yet
   const isOther = before !== null && predicted !== expected;
   const now = isOther && tokenName(predicted);
   const said = steps[place] ? `, probability ${fourDecimals(probability)}` : "";
-  const label = `${word}, position ${place + 1}${said}`;
+  const from = shares ? `, ${shares[place].toFixed(2)} of it from the source` : "";
+  const label = `${word}, position ${place + 1}${said}${from}`;
   return button(word, () => setState({ position: place }), {
     class: isOther ? "target-word missed" : "target-word",
     "data-position": place,
     "data-key": `word-${place}`,
+    "--source": shares?.[place].toFixed(4),
     "data-probability": isOther ? `now ${now}` : probability.toFixed(2),
     "aria-label": isOther ? `${label}, now it would say ${now}` : label,
     ...glancing(place),

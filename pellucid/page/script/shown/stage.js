@@ -11,6 +11,7 @@ import { CLOSED, setState, state, walkTo } from "../view/state.js";
 import { current } from "../view/view.js";
 import { goToBlock } from "./drawing.js";
 import { layerView } from "./layer.js";
+import { askWhy } from "./why.js";
 
 export const drawStage = async (run, beside, place) => {
   const { block } = state;
@@ -61,7 +62,10 @@ const wayTo = (run) => {
       block !== layer && step(block, "way-part", titleOf(block)),
       button("×", toModel, { class: "close-sheet", "data-key": "way-close", "aria-label": "Close" }),
     ]),
-    element("div.choosers", layer && choiceOf("layer", label, layersOf(run, stackOf(layer)).map(choice))),
+    element("div.choosers", [
+      layer && choiceOf("layer", label, layersOf(run, stackOf(layer)).map(choice)),
+      block === "decoder.word" && button("Why this word? ↓", askWhy, { "data-key": "way-why" }),
+    ]),
   ];
 };
 

@@ -18,6 +18,8 @@ export const FIRST_STATE = {
   head: 0,
   row: null,
   column: null,
+  why: "input", // the reading of the ledger: "input", "part" or "position"
+  against: null, // the word whose logit it subtracts
   position: 0, // in the target, from 0; addresses and texts count steps and positions from 1
   mode: "step", // "step": one position after another; "training": all positions at once
   cached: true,
@@ -89,6 +91,8 @@ export const hashOf = (shown) => {
     head: shown.head || null,
     cell: row === null ? null : `${row},${column ?? 0}`,
     [mode === "step" ? "step" : "position"]: position || mode !== usualMode(name) ? position + 1 : null,
+    why: shown.why === "input" ? null : shown.why,
+    less: shown.against,
     cache: shown.cached ? null : "off",
     mask: switches.causal ? null : "off",
     padding: switches.padding === "none" ? null : switches.padding,
@@ -143,6 +147,8 @@ export const stateOf = (hash) => {
     column,
     mode: training ? "training" : asked.has("step") ? "step" : usualMode(name),
     position: Math.max(0, number(training ? "position" : "step", 1) - 1),
+    why: oneOf("why", ["input", "part", "position"], "input"),
+    against: asked.get("less"),
     cached: asked.get("cache") !== "off",
     switches,
     beside: oneOf("beside", ["other", "before"]),
@@ -179,12 +185,17 @@ export const withinRuns = (asked, { whole, run, before, heads }) => {
     ...asked,
     ...place,
     position,
+    against: isOther(asked.against, whole, position) ? asked.against : null,
     head: within(asked.head, heads),
     row: place.tensor ? within(asked.row, rows) : null,
     column: place.tensor ? within(asked.column, columns) : null,
     beside: asked.beside === "before" && !before ? "" : asked.beside,
   };
 };
+
+/** Return whether a ledger can subtract this token: the model has it, and it is not the expected one. */
+const isOther = (token, { expected, model }, position) =>
+  token !== null && token !== expected[position] && Boolean(model.vocabulary?.tokens.target.includes(token));
 
 /** Return whether a position exists: in step mode, later positions do not exist yet. */
 export const isReached = (place) => state.mode === "training" || place <= state.position;
