@@ -94,7 +94,7 @@ def material(data: Path, dropout: float, batch_tokens: int, precision: str) -> M
     return Material(config, vocabulary, examples, list(batches(judged, vocabulary, batch_tokens, 0, 0)))
 
 
-def ours(given: Material, seed: int) -> tuple[Learn, Judge]:
+def ours(given: Material, seed: int) -> tuple[Learner, Learn, Judge]:
     torch.manual_seed(seed)
     learner = Learner(Transformer(given.config.model), given.config.training)
 
@@ -107,7 +107,7 @@ def ours(given: Material, seed: int) -> tuple[Learn, Judge]:
         losses = [loss_of(learner.model, batch, smoothing=0.0) for batch in given.validation]
         return sum(float(each.plain) for each in losses) / sum(each.tokens for each in losses)
 
-    return learn, judge
+    return learner, learn, judge
 
 
 def peer(given: Material, seed: int, our_start: bool) -> tuple[Learn, Judge]:
@@ -202,7 +202,7 @@ def copy_start(ours: Transformer, theirs: nn.Module) -> None:
 
 def contestant(name: str, given: Material) -> tuple[Learn, Judge]:
     kind, _, seed = CONTESTANTS[name]
-    return ours(given, seed) if kind == "ours" else peer(given, seed, our_start="our start" in kind)
+    return ours(given, seed)[1:] if kind == "ours" else peer(given, seed, our_start="our start" in kind)
 
 
 def run(name: str, data: Path, updates: int, dropout: float, batch_tokens: int) -> None:

@@ -149,7 +149,7 @@ class TrainingConfig(Section):
     accumulate: int = number(1, 1, 100_000)  # batches a step
     sharded: bool = False  # several processes: each keeps a share of the weights and of AdamW's moments
     seed: int = number(1, 0, 2**32 - 1)
-    # "small": embeddings and last matrices of sublayers are a quarter as large as "usual"
+    # "small": embeddings, queries, keys and last matrices of sublayers are smaller than "usual"
     first_weights: str = choice("small", "usual")
     schedule: str = choice("inverse_sqrt", "paper")
     # "paper" has its own: width^-0.5 * min(step^-0.5, step * warmup^-1.5)

@@ -118,7 +118,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
     if model is None:
         model = Transformer(config.model)
         if config.training.first_weights == "usual":
-            initialise(model, small=1.0)
+            initialise(model, small=False)
     learner = Learner(model.to(device), config.training, ranks)
     if saved:
         learner.restore(saved.tensors)
