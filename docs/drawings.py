@@ -142,7 +142,7 @@ def _step(explanation: Explanation, step: int) -> Drawn:
     reads = explanation.target_tokens
     found = explanation.stepwise.steps[step]
     yield text(x, 20, f"step {step + 1}: reads {found.input}", size=13)
-    new = f"computes {found.cached.rows} row; without a cache {found.whole.rows}"
+    new = f"computes 1 row; without a cache {step + 1}"
     yield text(x, 36, new, NEW, size=10)
     y = 60.0
     for name, label in (

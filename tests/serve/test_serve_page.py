@@ -256,7 +256,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"edits": {"silence": {CROSS: [-1]}}},
         "edits.silence[0] = -1: Input should be greater than or equal to 0.",
     ),
-    ({"tensors": ["*.wights"]}, 'no tensor is called "*.wights".'),
+    (
+        {"tensors": ["*.wights"]},
+        'no tensor is called "*.wights". There are 148, such as decoder.probabilities.',
+    ),
     ({"translation": [9999]}, "id 9999 is outside the vocabulary, whose ids are 0 to 2872."),
     ({"text": "How " * 300}, TOO_LONG + "square of the length. Give a shorter one."),
     (
