@@ -152,9 +152,9 @@ class Explanation(Reading):
         def parts(width: int) -> list[Part]:
             if tensor is not None:
                 return tensor_parts(self, tensor, width, head)
-            shares = share_parts(self, self.source_shares, self.translator.usual_share)
             if steps:
-                return brief_parts(self) + shares
+                return brief_parts(self)
+            shares = share_parts(self, self.source_shares, self.translator.usual_share)
             beyond = more_parts(self, lambda: self.beam_path, lambda: self.stepwise, width) if more else []
             return reading_parts(self, width) + shares + beyond
 

@@ -2,14 +2,13 @@
 
 import torch
 
-from pellucid.model import Transformer
+from pellucid.model import SMALL, Transformer
 
 
 @torch.no_grad()
 def enlarged(model: Transformer) -> Transformer:
-    """The model with what begins small (embeddings, projection, last matrices) four times as large."""
-    small = ("embedding.weight", "projection.weight", ".output.weight", ".outer.weight")
+    """The model with what begins small as large as usual."""
     for name, parameter in model.named_parameters():
-        if name.endswith(small):
-            parameter.mul_(4)
+        if parameter.dim() == 2:
+            parameter.div_(SMALL.get(name.split(".")[-2], 1.0))
     return model.eval()

@@ -81,7 +81,7 @@ def write_card(config: Config, manifest: Mapping[str, Any], folder: Path, progra
 
 def card_of(config: Config, manifest: Mapping[str, Any], program: str, name: str) -> str:
     """Return the model card of a folder for this program. name: of the folder, as its user will see it."""
-    about = manifest["provenance"]
+    about = manifest.get("provenance", {})
     text = TEXT.format(
         header="\n".join(
             f"{key}: {json.dumps(value, ensure_ascii=False)}"

@@ -100,6 +100,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
         "HF_HOME": str(tmp_path / "cache"),
         "HF_TOKEN": "hf_secret",
         "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_OFFLINE": "0",
     }.items():
         monkeypatch.setenv(name, value)
     yield Hub.stored

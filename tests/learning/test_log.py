@@ -11,6 +11,7 @@ import short_runs
 
 import pellucid
 from pellucid.errors import PellucidError
+from pellucid.learning.adamw import Gradients
 from pellucid.learning.learner import Learner
 from pellucid.learning.log import validation_lines
 from pellucid.learning.stop import Interrupted
@@ -61,7 +62,8 @@ def test_warnings_and_errors_are_in_the_log_and_shown(
     def poisoned(self: Learner, batches: Any, step: int, done: float) -> Any:
         if step == 2:
             warnings.warn("of a step", stacklevel=1)
-            monkeypatch.setattr(Learner, "_collect_gradients", lambda _: float("nan"))
+            monkeypatch.setattr(Gradients, "norm", lambda _: float("nan"))
+            monkeypatch.setattr(Learner, "_collect_gradients", lambda *_: float("nan"))
         return learn(self, batches, step, done)
 
     monkeypatch.setattr(Learner, "learn", poisoned)

@@ -111,7 +111,7 @@ def test_a_model_that_learned_to_copy_is_told(toy_model: Path) -> None:
     pairs = toy_pairs(40)
     palindromes = [(f"{source} {target}", "o o o o o o o o") for source, target in pairs[:20]]
     report = translator.check([("a", "a"), *palindromes])
-    assert report.prefers_copy == 1.0
+    assert report.prefers_copy >= 0.9
 
 
 def test_targets_that_differ_from_most_others() -> None:
