@@ -37,11 +37,14 @@ def push(folder: str | Path, name: str, private: bool = False, licence: str = ""
     A run's checkpoints and logs stay here. licence: if the model card names none.
     """
     folder = Path(folder)
+    files = _own([path.name for path in folder.iterdir()])
+    if is_sealed(folder):
+        verify(folder, "model")
+        files = [*read_manifest(folder, "model")["files"], MANIFEST]
+    if not {*files} - {CARD}:
+        raise PellucidError(f"{folder}: there is no model. Name a model folder, or an exported one.")
+    card = _card(folder, name, licence)
     with _hub(f"{PREFIX}{name}") as hub:
-        card, files = _card(folder, name, licence), _own([path.name for path in folder.iterdir()])
-        if is_sealed(folder):
-            verify(folder, "model")
-            files = [*read_manifest(folder, "model")["files"], MANIFEST]
         from huggingface_hub import CommitOperationAdd
 
         added = [CommitOperationAdd(each, folder / each) for each in files if each != CARD]
@@ -59,11 +62,13 @@ def _own(files: list[str]) -> list[str]:
 def _card(folder: Path, name: str, licence: str) -> str:
     """Return the model card to upload. Raise an error if it names no licence."""
     path = folder / CARD
-    card = path.read_text("utf-8") if path.exists() else OURS
-    if is_sealed(folder) and OURS in card:
+    card = path.read_text("utf-8", "replace") if path.exists() else ""
+    if is_sealed(folder) and (OURS in card or not card):
         manifest = read_manifest(folder, "model")
         manifest["provenance"]["licence"] = licence or manifest["provenance"].get("licence")
         card = card_of(load_config(folder), manifest, "pellucid", f"{PREFIX}{name}")
+    elif licence and licence_in(card) not in ("", licence):
+        raise UsageError("{} says {}, not {}. Change one of them.", path, licence_in(card), licence)
     elif licence and not licence_in(card):
         if not card.startswith("---\n"):
             card = f"---\n---\n{card}"

@@ -153,4 +153,4 @@ def sheet_parts(sheet: Sheet, width: int) -> list[Part]:
         parts.append(Note(f"{check.found:10}{check.name}: {check.said}", style))
     verdict = "nothing contradicts" if not sheet.faults else f"the first fault is in: {sheet.faults[0].name}"
     tried = sum(check.found != "not tried" for check in sheet.checks)
-    return [*parts, "", f"{tried} checks in {sheet.seconds:.0f} s: {verdict}"]
+    return [*parts, "", f"{tried} check{'s' * (tried > 1)} in {sheet.seconds:.0f} s: {verdict}"]

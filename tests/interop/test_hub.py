@@ -135,6 +135,19 @@ def test_a_model_is_given_away_and_used(stored: dict[str, dict[str, bytes]], tmp
     assert not [*(tmp_path / "cache").rglob("tf_model.h5")]
 
 
+def test_only_a_model_with_one_licence_is_uploaded(
+    stored: dict[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    empty = command("push", tmp_path, "anna/nothing", "--licence", "mit")
+    assert empty.returncode == 1 and "there is no model" in empty.stderr
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
+    other = command("push", tmp_path, "anna/theirs", "--licence", "mit")
+    assert other.returncode == 2 and "says apache-2.0, not mit" in other.stderr and not stored
+    done = command("push", "demo", "anna/demo")  # whose manifest says it
+    assert done.returncode == 0 and "Apache-2.0" in stored["anna/demo"]["README.md"].decode(), done.stderr
+
+
 def test_what_is_not_there_is_told(stored: dict[str, dict[str, bytes]]) -> None:
     for name in ("anna/nothing", "no name", "a/b/c"):
         ended = command("translate", f"hf://{name}")
