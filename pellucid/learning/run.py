@@ -187,9 +187,10 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
                     log.measure(start | {"validation": validate_start(run, model).figures()})
                 run.position = ranks.from_first(run.position)
             save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
+        # Before the workers start, which take the cores for some seconds, and while memory is free.
+        peak(run.learner.device, run.learner.precision, torch.get_num_threads())
         with closing(run.learner):
             run.learner.start_workers()
-            peak(run.learner.device, run.learner.precision, torch.get_num_threads())  # while memory is free
             yield run, itertools.chain([first], batches), log
         stop.answer = END
         if average := finish(run):
