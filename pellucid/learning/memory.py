@@ -14,8 +14,8 @@ from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, Setting
 from pellucid.model import Transformer
 
-# Steps between two calls of `trim_heap`. With 10, asking for the memory again takes a twentieth of a step; with 60, a
-# training takes a tenth more of it.
+# Steps between two calls of `trim_heap`. With 10, asking for the memory again takes a twentieth of a step;
+# with 60, a training takes a tenth more of it.
 TRIM_EVERY = 40
 
 

@@ -158,7 +158,7 @@ def test_sessions_open_as_there_is_enough_for_them(demo: Translator) -> None:
 def test_a_long_list_does_not_hold_up_a_single_sentence(demo: Translator, batcher: Batcher) -> None:
     many = batcher.submit([request(demo)] * 1000, "many")
     (found,) = results(batcher.submit([request(demo, LINES[1])], "single"))
-    assert batcher.waiting and found == alone(demo, request(demo, LINES[1]))  # how many wait is the machine's speed
+    assert batcher.waiting and found == alone(demo, request(demo, LINES[1]))  # the list is not done yet
     assert results(many, 30) == [alone(demo, request(demo))] * 1000
 
 
