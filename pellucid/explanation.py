@@ -4,8 +4,9 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pellucid.errors import Setting, UsageError
+from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder.whole_file import place, write
 from pellucid.page.document import page
 from pellucid.reading.against import Difference, compare_targets
@@ -26,6 +27,9 @@ from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, t
 from pellucid.show.tables import Part, print_parts
 from pellucid.translate.source_share import source_shares
 from pellucid.translate.text_translator import TextTranslator
+
+if TYPE_CHECKING:
+    from pellucid.page.widget import Widget
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,19 @@ class Explanation(Reading):
         chosen, shown = place(path), [self] if beside is None else [self, beside]
         named = [(each, each.translator, name) for each, name in zip(shown, names, strict=False)]
         write(chosen, page(named).encode())
+
+    def widget(self, address: str = "#", height: int = 900) -> "Widget":
+        """Return the page for a notebook; it shares with Python what is selected and switched in it:
+        docs/notebooks.md. Needs pip install "pellucid[notebook]".
+
+        address: the view to begin with, as after # in the page's address. height: in pixels.
+        """
+        try:
+            from pellucid.page.widget import Widget
+        except ModuleNotFoundError as error:
+            message = f'a widget needs {error.name}. Run: pip install "pellucid[notebook]"'
+            raise PellucidError(message) from None
+        return Widget(self, self.translator, address, height)
 
     def to_json(
         self, path: str | Path, ledger: Ledger | None = None, causal_map: CausalMap | None = None

@@ -18,9 +18,10 @@ LAYERS = {
     "own": "one's own matrices: a form, and at once what comes of it",
     "view": "what is on the screen: the state, its address, its time",
     "shown": "the page of a translation: headline, drawing, switches, tour",
-    "served": "the pages of a server: translate as one types, and look inside its models",
+    "served": "pages that ask: a server, as one types and to look inside its models, or a notebook's Python",
 }
 TRANSLATION_PAGE = "shown/recorded_page.js"
+NOTEBOOK_PAGE = "served/notebook_page.js"
 EXAMPLE_PAGE = "own/worked_page.js"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 

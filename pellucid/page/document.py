@@ -1,22 +1,24 @@
 """The page of a translation: its text, its script, and the numbers that the script shows."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import fill, html_page, page_file, styles
-from pellucid.page.bundle import TRANSLATION_PAGE, script
+from pellucid.page.bundle import NOTEBOOK_PAGE, TRANSLATION_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
-from pellucid.page.payload import Shown, payload
+from pellucid.page.payload import Shown, computes, payload
 from pellucid.reading.reading import Reading, Step
 from pellucid.reading.words import visible
+from pellucid.translate.text_translator import TextTranslator
 
 STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour", "why")
 
 
-def page(shown: Sequence[Shown]) -> str:
-    """Return the whole page as HTML, for one reading or for two side by side."""
+def page(shown: Sequence[Shown], entry: str = TRANSLATION_PAGE) -> str:
+    """Return the whole page as HTML, for one reading or for two side by side. entry: its first module."""
     reading = shown[0][0]
     translation, to = reading.translation, reading.to or ""
     # What one reads on paper and without a script.
@@ -34,21 +36,33 @@ def page(shown: Sequence[Shown]) -> str:
         own=own_html(),
         home="Pellucid",
     )
-    return html_page(reading.title, body, styles(STYLES), script(TRANSLATION_PAGE), _data(shown))
+    return html_page(reading.title, body, styles(STYLES), script(entry), _data(shown))
+
+
+def notebook_page(reading: Reading, translator: TextTranslator, question: Mapping[str, Any]) -> str:
+    """Return the page for a notebook's widget. If the model is too big for it, it begins with this question,
+    which Python answers."""
+    if computes(translator):
+        return page([(reading, translator, "")], NOTEBOOK_PAGE)
+    body, data = f"<body class=served>{_empty_body('Pellucid')}", _data((), asked=question)
+    return html_page(reading.title, body, styles(STYLES), script(NOTEBOOK_PAGE), data)
 
 
 def look_page() -> str:
     """Return the page of a server that looks inside a model. It has no numbers: its script asks for them."""
-    nothing = dict.fromkeys(("source", "translation", "language", "loss", "steps", "columns", "looked"), "")
-    home = '<a href="./" aria-label=Translate>← <span class=wide>Translate</span></a>'
-    body = fill("page.html", **nothing, difference="", version=escape(__version__), own=own_html(), home=home)
+    body = _empty_body('<a href="./" aria-label=Translate>← <span class=wide>Translate</span></a>')
     links = "\n".join(f'<link rel=stylesheet href="page/{name}.css">' for name in STYLES)
     return fill("look.html", links=links, body=body, data=_data(()))
 
 
-def _data(shown: Sequence[Shown]) -> str:
+def _empty_body(home: str) -> str:
+    nothing = dict.fromkeys(("source", "translation", "language", "loss", "steps", "columns", "looked"), "")
+    return fill("page.html", **nothing, difference="", version=escape(__version__), own=own_html(), home=home)
+
+
+def _data(shown: Sequence[Shown], **further: Any) -> str:
     tour = tomllib.loads(page_file("tour.toml"))["stop"]
-    return payload(shown, own=own_payload(), tour=tour)
+    return payload(shown, own=own_payload(), tour=tour, **further)
 
 
 def _number(value: float) -> str:

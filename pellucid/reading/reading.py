@@ -6,6 +6,7 @@ not recorded.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import torch
@@ -16,7 +17,7 @@ from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.words import source_of, target_of, visible
 from pellucid.search.hypotheses import penalise
 from pellucid.seeing.records import attentions
-from pellucid.seeing.trace import Edit, Trace
+from pellucid.seeing.trace import Edit, Trace, editing
 from pellucid.seeing.viewed import Viewed
 from pellucid.seeing.watching import is_watched
 from pellucid.text.vocabulary import Vocabulary, check_ids
@@ -108,8 +109,11 @@ def read(
     found: Translation | None = None,
     edits: Mapping[str, Edit] | None = None,
 ) -> Reading:
-    """Translate `text`, or take `target` (text or ids) as its translation; record one pass over both, with
-    `edits`. found: a translation that was found before, if no target is given; then there is no search."""
+    """Translate `text`, or take `target` (text or ids) as its translation; record one pass over both.
+
+    found: a translation that was found before, if no target is given; then there is no search. edits: of the
+    search and of the pass.
+    """
     if is_watched():
         raise UsageError(
             "explain runs its own passes, but an open trace (or another watch) in this thread records only "
@@ -118,7 +122,9 @@ def read(
     model, vocabulary = translator.model, translator.vocabulary
     source = source_of(text, to, vocabulary)
     if target is None:
-        found = found or translator.translate(text, to=to)
+        if found is None:
+            with editing(translator.serving, edits) if edits else nullcontext():
+                found = translator.translate(text, to=to)
         target_ids = found.hypotheses[0].token_ids
     elif isinstance(target, Sequence) and not isinstance(target, str):
         target_ids = check_ids(target, vocabulary.target)

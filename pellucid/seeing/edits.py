@@ -164,6 +164,20 @@ def together(*edits: Mapping[str, Edit]) -> Edits:
     return joined
 
 
+def of_switches(switches: Mapping[str, Any]) -> Edits:
+    """Return the edits of a page's switches, each the function of its name: {"silence": {part: heads},
+    "lift_mask": {part: heads}, "without_scale": parts, "without_residual": parts}."""
+    some = [
+        edit(part, heads)
+        for edit in (silence, lift_mask)
+        for part, heads in switches.get(edit.__name__, {}).items()
+    ]
+    whole = [
+        edit(part) for edit in (without_scale, without_residual) for part in switches.get(edit.__name__, ())
+    ]
+    return together(*some, *whole)
+
+
 def _in_turn(first: Edit, second: Edit) -> Edit:
     return lambda tensor: second(first(tensor))
 

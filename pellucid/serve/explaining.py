@@ -16,7 +16,7 @@ from pellucid.reading.passes import in_float32
 from pellucid.reading.reading import read
 from pellucid.search.hypotheses import Found
 from pellucid.search.lane import raise_if_failed
-from pellucid.seeing.edits import Edits, lift_mask, silence, together, without_residual, without_scale
+from pellucid.seeing.edits import Edits, of_switches
 from pellucid.seeing.records import find_names
 from pellucid.seeing.trace import editing
 from pellucid.serve.body import Body
@@ -34,19 +34,12 @@ Heads = list[Annotated[int, Field(ge=0)]]
 
 
 class Edited(Body):
-    """Changes of the pass, as in pellucid.edits: parts, some with their heads."""
+    """Changes of the pass, as pellucid.edits.of_switches takes them: parts, some with their heads."""
 
     silence: dict[str, Heads] = Field({})
     lift_mask: dict[str, Heads] = Field({})
     without_scale: list[str] = Field([])
     without_residual: list[str] = Field([])
-
-    def made(self) -> Edits:
-        """Return the edits."""
-        silent = [silence(part, heads) for part, heads in self.silence.items()]
-        lifted = [lift_mask(part, heads) for part, heads in self.lift_mask.items()]
-        others = *map(without_scale, self.without_scale), *map(without_residual, self.without_residual)
-        return together(*silent, *lifted, *others)
 
 
 class Sentence(Body):
@@ -70,7 +63,7 @@ async def explain(service: Service, asked: Asked) -> Response:
     """Translate a sentence as it is served, or with edits in float32, and explain it by a pass in float32:
     its steps, its alignment, and tensors of the pass."""
     job, body, found = await read_job(service, asked), asked.body, None
-    edits = body.edits.made() if body.edits else {}
+    edits = of_switches(body.edits.model_dump()) if body.edits else {}
     model = service.languages.model(job.sources[0], job.target)
     async with service.entered(job):
         if body.translation is None and not edits:

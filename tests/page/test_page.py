@@ -123,12 +123,14 @@ FOLDER = Path(bundle.__file__).parent
 MODULES = sorted(str(path.relative_to(FOLDER / "script")) for path in FOLDER.glob("script/**/*.js"))
 
 SERVED = ("served/look_page.js", "served/translate_page.js")  # a server gives their modules one by one
+WIDGET = "served/widget.js"  # around a page
 
 
 def test_every_module_and_style_is_in_a_page() -> None:
-    pages = [bundle.script(entry) for entry in (bundle.TRANSLATION_PAGE, bundle.EXAMPLE_PAGE, *SERVED)]
+    entries = (bundle.TRANSLATION_PAGE, bundle.NOTEBOOK_PAGE, bundle.EXAMPLE_PAGE, *SERVED)
+    pages = [bundle.script(entry) for entry in entries]
     parts = [re.findall(r"^// =+ (\S+\.js) =+$", page, re.MULTILINE) for page in pages]
-    assert sorted({name for page in parts for name in page}) == MODULES
+    assert sorted({name for page in parts for name in page} | {WIDGET}) == MODULES
     assert all(page.startswith('"use strict";\n// ') and "\nimport " not in page for page in pages)
     styles = {*document.STYLES, *worked_document.STYLES, "translate"}
     assert styles == {path.stem for path in FOLDER.glob("*.css")}

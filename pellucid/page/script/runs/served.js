@@ -11,8 +11,16 @@ import { splitName } from "./parts.js";
 import { numbersIn, openRun, unpack } from "./recorded.js";
 import { UNSWITCHED, editsOf } from "./switches.js";
 
-/** Open the page with the sentence of the address, ?text=…&source=en&target=hi&translation=…; return it. If the model
- *  cannot read the sentence, say why and return null. */
+const tell = (text) => found("fault").replaceChildren(text);
+let askFor = (question) => ask("v1/explain", question, { tell });
+
+/** Ask in another way than through HTTP. way: takes a question, and a function that tells the reader what to wait for. */
+export const askThrough = (way) => {
+  askFor = (question) => way(question, tell);
+};
+
+/** Open the page with the sentence of its header or of the address, ?text=…&source=en&target=hi&translation=…; return it.
+ *  If the model cannot read the sentence, say why and return null. */
 export const openServed = async () => {
   page.header = JSON.parse(document.getElementById("payload").textContent);
   const { text = "Hello.", translation = null } = addressed();
@@ -25,7 +33,7 @@ export const openServed = async () => {
   }
 };
 
-const addressed = () => Object.fromEntries(new URLSearchParams(location.search));
+const addressed = () => page.header.asked ?? Object.fromEntries(new URLSearchParams(location.search));
 
 /** Return the run of a sentence, and of its translation or of a given target. */
 const explain = (text, to, target) => served({ ...sentenceOf(text, to), ...(target && { translation: target }) });
@@ -67,18 +75,20 @@ const sentenceOf = (text, to) => {
   return { text, target: asked, ...(from && { source: from }) };
 };
 
-const askFor = (question) => ask("v1/explain", question, { tell: (text) => found("fault").replaceChildren(text) });
-
 /** Ask for a run. about: returns what of the run differs from the answer, given its sentence. */
 const served = async (question, about = () => ({})) => {
   const { models, runs, blocks, ...header } = await askFor({ ...question, page: true });
   Object.assign(page.header, header);
-  const [model] = (page.models = page.models.length ? page.models : [openModel(models[0])]);
-  const run = openRun(runs[0], model, readerOf(runs[0], blocks, { ...question, translation: runs[0].target_ids }));
+  const [model] = (page.models = page.models.length ? page.models : [modelOfServer(models[0])]);
+  const run = openRun(
+    runs[0],
+    model,
+    readerOfServer(runs[0], blocks, { ...question, translation: runs[0].target_ids }),
+  );
   return { ...run, switches: UNSWITCHED, ...about(run.sentence) };
 };
 
-const openModel = (model) => ({
+const modelOfServer = (model) => ({
   ...model,
   maker: serving,
   parameters: new Map(),
@@ -88,7 +98,7 @@ const openModel = (model) => ({
 const openIn = (blocks, name) => madeOnceOf(blocks, name, () => unpack(blocks[name]));
 
 /** Return functions that read the tensors of a run. The server gives those of one module together, once. */
-const readerOf = ({ tensors }, blocks, question) => {
+const readerOfServer = ({ tensors }, blocks, question) => {
   const asked = new Map();
   const numbersAt = async ({ axes, shape, block, kept = null, ...place }, packed) => ({
     ...makeTensor(axes, shape, numbersIn(await openIn(packed, block), place, sizeOfShape(shape))),

@@ -64,7 +64,12 @@ const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "swi
 /** Write the state to the address, as a new entry of the browser's history ("pushState") or instead of the last. */
 export const writeAddress = (how = "replaceState") => {
   const hash = hashOf(state);
-  if ((location.hash || "#") !== hash) history[how](null, "", `${location.pathname}${location.search}${hash}`);
+  if ((location.hash || "#") !== hash)
+    history[how](
+      null,
+      "",
+      location.href.replace(/#.*|$/, () => hash),
+    );
 };
 
 let resting = null;
