@@ -13,6 +13,8 @@ from pellucid.page.assembly import html_page
 from pellucid.page.bundle import script
 from pellucid.page.payload import payload
 
+SCRIPTS = ["runs/recorded.js", "runs/stepping.js", "model/ledger.js", "model/causal_map.js"]
+SCRIPTS += ["cells/making.js", "own/judge.js"]
 NUMBERS = """async (run) => {
   const numbers = {};
   for (const name of run.names) {
@@ -32,7 +34,7 @@ def engine_page(browser: Any, explanations: Sequence[Explanation], folder: Path)
         "engine",
         "",
         "",
-        script("runs/recorded.js", "runs/stepping.js", "model/ledger.js", "cells/making.js", "own/judge.js"),
+        script(*SCRIPTS),
         payload([(each, each.translator, "") for each in explanations]),
     )
     path = folder / "engine.html"

@@ -14,6 +14,7 @@ OTHERS = [  # in which a phone differs by its width alone
     f"#{SELF}.queries",
     "#decoder.layers.0.residual_1.norm.variance",
     "#decoder.word",
+    "#decoder.word?map=2",
 ]
 
 

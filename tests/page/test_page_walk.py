@@ -101,8 +101,8 @@ OF_ANOTHER = """async () => {
     same("stage has it", isThere, tensor !== null || isThere);
     same("pinned", seen("#stage .unpin").length, row === null ? 0 : 1);
     if (!spec.isParameter) { // which no address leads to
-      const isShown = !spec.pick || spec.back(...spec.forth(row, column))[1] === column;
-      if (row !== null && isShown) same("pin", [spec.name, ...inTensor], [tensor, row, column]);
+      const isShown = row !== null && (!spec.pick || spec.back(...spec.forth(row, column))[1] === column);
+      if (isShown) same("pin", [spec.name, ...inTensor], [tensor, row, column]);
     }
   }
   for (const told of texts("#stage .time-sentence")) same("stage", told.split(" ")[2], step);

@@ -98,6 +98,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   holdBehind(block !== "" && open !== "own");
   await fillFor("sentence", [whole, run, before], () => headlineOf(whole, run, before, sharesOf(whole)));
   if (!isWanted()) return;
+  roam(found("sentence"));
   lightHeadline(run, shares, position);
   fillFor("meter", [whole], () => sourceWarning(whole));
   fillFor("difference", [base], () => fromTheSearch(base));
@@ -114,8 +115,8 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
-  const { why, against } = state;
-  await fillFor("why-word", [base, switches, block === "decoder.word", position, why, against], () =>
+  const { why, against, corrupted } = state;
+  await fillFor("why-word", [base, switches, block === "decoder.word", position, why, against, corrupted], () =>
     whyWord(base, switches),
   );
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));

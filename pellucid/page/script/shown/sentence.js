@@ -9,6 +9,7 @@ import { placesOf } from "../words/places.js";
 import { setState, state } from "../view/state.js";
 import { ownTranslation, partingOf } from "../view/typing.js";
 import { glancing } from "./lighting.js";
+import { askWhatCarries } from "./why.js";
 
 /** Make the headline of a whole run, with the probabilities of the shown run's steps. `before`: the run without
  *  switches, or null. shares: the source's in each word, or null. */
@@ -19,7 +20,7 @@ export const headlineOf = (run, { steps }, before, shares) => {
   document.title = `${source} → ${target} · Pellucid`;
   return [
     drawn("svg.arcs", { "aria-hidden": "true" }),
-    element("bdi", liveWords(source, run.source, sourceWord)),
+    element("bdi", liveWords(source, run.source, sourceWordOf(run))),
     " ",
     element("span.arrow", { role: "img", "aria-label": "becomes" }, "→"),
     " ",
@@ -39,7 +40,15 @@ const liveWords = (text, tokens, live) => {
   return [...nodes, text.slice(at)];
 };
 
-const sourceWord = (word, place) => element("span.source-word", { "data-source": place }, word);
+/** Make a word of the source, which leads to its causal map. */
+const sourceWordOf = (run) => (word, place) =>
+  button(word, () => askWhatCarries(run, place), {
+    class: "source-word",
+    "data-source": place,
+    "data-key": `source-${place}`,
+    "aria-label": `${word}: what carries it`,
+    title: "what carries this word?",
+  });
 
 /** Make a word of the translation, with its probability; it is crossed out if the model would now say another word. */
 const targetWordOf = (steps, before, shares) => (word, place) => {

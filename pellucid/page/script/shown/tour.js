@@ -11,7 +11,7 @@ import { addressWithFacts, cellOfStop, withFacts } from "./tour_facts.js";
 const stateAt = async (address, run, cell, stop) => {
   const asked = stateOf(`#${await addressWithFacts(address, run, cell)}`);
   const { run: chosen, text, to, target } = state;
-  const runs = { whole: run, run, before: null, heads: run.config.heads };
+  const runs = { base: run, whole: run, run, before: null, heads: run.config.heads };
   return withinRuns({ ...asked, run: chosen, text, to, target, open: "tour", stop }, runs);
 };
 

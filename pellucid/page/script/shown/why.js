@@ -1,20 +1,22 @@
-// Why this word? The ledger of the shown step's word under the stage of the next word, and the source meter under the
-// headline. A page that has the weights computes both; another has the source's shares from Python.
+// Why this word? Under the stage of the next word, the ledger of the shown step's word or the causal map of a source word;
+// under the headline, the source meter. A page that has the weights computes them; another has the source's shares alone.
 
 import { chip, choiceOf, element, found, rowHead, tableOf, words } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, sumOf } from "../base/numbers.js";
-import { madeOnceOf } from "../base/text.js";
+import { capitalised, madeOnceOf } from "../base/text.js";
+import { causalMapOf, stepLosingMost } from "../model/causal_map.js";
 import { keptPass, ledgerOf, rankCorrelation, sourceShares } from "../model/ledger.js";
-import { fullTitleOf } from "../runs/parts.js";
+import { shadeOf } from "../matrices/scales.js";
+import { fullTitleOf, splitName } from "../runs/parts.js";
 import { isSwitched } from "../runs/switches.js";
-import { NO_MATRIX, setState, state } from "../view/state.js";
+import { NO_MATRIX, choiceTo, setState, state } from "../view/state.js";
 
 const passOf = (run) => madeOnceOf(run, "kept pass", () => keptPass(run.model, run.sourceIds, run.targetIds));
 
 /** Return the source's share in each expected token, or null if this page cannot know it. */
 export const sharesOf = (run) => {
   if (isSwitched(run.switches)) return null;
-  return run.computes ? sourceShares(passOf(run), run.sentence.expected) : (run.source_shares ?? null);
+  return run.computes ? sourceShares(passOf(run), idsOf(run)) : (run.source_shares ?? null);
 };
 
 /** Warn if less of the translation comes from the source than is usual for the model; null if there is no reason to. */
@@ -40,16 +42,27 @@ const meterOf = (shares, usual) => {
 };
 
 /** Open the next word's block at its ledger. */
-export const askWhy = async () => {
-  await setState({ block: "decoder.word", ...NO_MATRIX });
-  const place = found("why-word");
-  place.scrollIntoView();
-  place.querySelector("button")?.focus({ preventScroll: true });
+export const askWhy = () => openWhy({ corrupted: null });
+
+/** Open it at the causal map of a source word, at the step that loses the most without it. */
+export const askWhatCarries = (run, corrupted) => {
+  const isKnown = run.computes && !isSwitched(run.switches);
+  return openWhy({ corrupted, ...(isKnown && { position: stepLosingMost(passOf(run), idsOf(run), corrupted) }) });
 };
 
-const WEIGHTS =
-  "This page has no weights of this model, so it cannot compute the ledger. In Python: explanation.ledger(step).";
-const SWITCHED = "A ledger is of the pass without switches. Reset them to see it.";
+const idsOf = (run) => run.sentence.expected;
+
+const openWhy = async (changes) => {
+  await setState({ block: "decoder.word", ...NO_MATRIX, ...changes });
+  const place = found("why-word");
+  place.scrollIntoView();
+  place.querySelector("[aria-pressed=true]")?.focus({ preventScroll: true });
+};
+
+const SWITCHED = "This is told of the pass without switches. Reset them to see it.";
+const weightsMissing = ({ text, to }, token) =>
+  "This page has no weights of this model, so it cannot compute this. Python can: " +
+  `pellucid explain MODEL "${text}"${to ? ` --to ${to}` : ""} ${token ? `--map ${token}` : `--ledger ${state.position + 1}`}`;
 const NO_CAUSE =
   "A ledger is not a cause: a share says what a term adds while attention, norms and gates stay as they are. The columns " +
   "beside it say by how much the logit falls if the term is really taken out and everything is computed again.";
@@ -76,61 +89,117 @@ const READINGS = {
   },
 };
 
-/** Make the ledger of the shown step: its sentence, the choice of a reading and of a word to subtract, and the table. */
+/** Make the answer for the shown step: the ledger or a causal map, with the choice of another one. */
 export const whyWord = (run, switches) => {
   if (state.block !== "decoder.word") return null;
-  const { position: step, why, against } = state;
+  const { position: step, corrupted } = state;
   const expected = run.expected[step];
-  const title = element("h2", "Why ", chip(expected), against && [" and not ", chip(against)], "?");
   const shares = sharesOf(run);
   const word = shares && [`${shares[step].toFixed(2)} of `, chip(expected), " comes from the source, and "];
   const meter = shares && element("p", word, meterOf(shares, run.model.usual_share));
-  if (!run.computes || isSwitched(switches)) return [title, element("p", run.computes ? SWITCHED : WEIGHTS), meter];
-  const ids = [run.sentence.expected[step], ...(against ? [run.model.vocabulary.tokens.target.indexOf(against)] : [])];
+  const missing = isSwitched(switches) ? SWITCHED : weightsMissing(run, run.source[corrupted]);
+  const isKnown = run.computes && !isSwitched(switches);
+  const answer = isKnown && (corrupted === null ? ledgerInWords(run, step) : mapInWords(run, step, corrupted));
+  const [title, ...parts] = answer || [question(run), element("p", missing)];
+  return [title, isKnown && choosers(run, step), parts, meter];
+};
+
+const question = ({ expected, source }) => {
+  const { position, against, corrupted } = state;
+  if (corrupted !== null)
+    return element("h2", "What carries ", chip(source[corrupted]), " to ", chip(expected[position]), "?");
+  return element("h2", "Why ", chip(expected[position]), against && [" and not ", chip(against)], "?");
+};
+
+/** Make the choices of what is shown: a reading of the ledger, a word to subtract, or a source word to follow. */
+const choosers = (run, step) => {
+  const { why, corrupted } = state;
+  const readings = Object.entries(READINGS).map(([key, { label }]) =>
+    choiceTo(`why-${key}`, label, key === why && corrupted === null, { why: key, corrupted: null }),
+  );
+  const sources = run.source.map((token, at) =>
+    choiceTo(`map-${at}`, words(token), at === corrupted, { corrupted: at }),
+  );
+  return element("div.choosers", [
+    choiceOf("reading", element("span.label", "the sum of"), readings),
+    corrupted === null && lessOf(run, step),
+    choiceOf("what carries", element("span.label", "or what carries"), sources),
+  ]);
+};
+
+/** Tell the ledger of a step: its sentence and its table. */
+const ledgerInWords = (run, step) => {
+  const { why, against } = state;
+  const ids = [idsOf(run)[step], ...(against ? [run.model.vocabulary.tokens.target.indexOf(against)] : [])];
   const ledger = madeOnceOf(run, `ledger ${step} ${ids}`, () => ledgerOf(passOf(run), step, ids));
   const { says, terms, ways, most } = READINGS[why];
   const gap = Math.abs(sumOf(ledger[terms].map(({ share }) => share)) - ledger.logit);
   const ranks = ways.map((way) => `${way} (${WAYS[way]}): ${rankCorrelation(ledger[terms], way).toFixed(2)}`);
-  const choices = Object.entries(READINGS).map(([key, reading]) => ({
-    label: reading.label,
-    key: `why-${key}`,
-    chosen: key === why,
-    choose: () => setState({ why: key }),
-  }));
+  const of = against ? "The difference of their logits" : "Its logit";
   return [
-    title,
-    element(
-      "p",
-      `${against ? "The difference of their logits" : "Its logit"}, ${fourDecimals(ledger.logit)}, is the sum of ${says}.`,
-    ),
-    element("div.choosers", choiceOf("reading", element("span.label", "the sum of"), choices), lessOf(run, step)),
-    element(
-      "div.wide-table",
-      { tabindex: 0, role: "region", "aria-label": "the ledger" },
-      tableOf("ledger", {
-        heading: [null, "share", ...ways.map((way) => `fall, ${way}`)],
-        rows: rowsOf(run, ledger[terms], ways, most),
-        last: [rowHead("sum"), numberCell(ledger.logit), ...ways.map(() => element("td"))],
-      }),
-    ),
+    question(run),
+    element("p", `${of}, ${fourDecimals(ledger.logit)}, is the sum of ${says}.`),
+    tableIn("the ledger", {
+      heading: [null, "share", ...ways.map((way) => `fall, ${way}`)],
+      rows: rowsOf(run, ledger[terms], ways, most),
+      last: [rowHead("sum"), numberCell(ledger.logit), ...ways.map(() => element("td"))],
+    }),
     element("p.note", [
       `The shares add up to it within ${inExponents(gap)}. ${NO_CAUSE}`,
       ranks.length > 0 &&
         ` Rank correlation of the shares and the falls, 1 if their order is the same: ${ranks.join("; ")}.`,
     ]),
-    meter,
+  ];
+};
+
+const tableIn = (says, table, kind = "ledger") =>
+  element("div.wide-table.role-w", { tabindex: 0, role: "region", "aria-label": says }, tableOf(kind, table));
+
+const LITTLE = 0.01; // of the probability: if less is lost, its shares say nothing
+
+/** Tell the causal map of a source word for a step: its sentence, and a table for each stack. */
+const mapInWords = (run, step, place) => {
+  const make = () => causalMapOf(passOf(run), idsOf(run), place, step);
+  const { clean, corrupt, restored } = madeOnceOf(run, `map ${place} ${step}`, make);
+  const lost = clean - corrupt;
+  const cell = (probability) => {
+    const share = lost ? (probability - corrupt) / lost : 0;
+    const shade = shadeOf(Math.max(-1, Math.min(1, share)));
+    return element("td.number", shade, (Math.round(share * 100) / 100 || 0).toFixed(2)); // no −0
+  };
+  const tables = Object.entries({ encoder: run.source, decoder: run.target.slice(0, step + 1) }).map(
+    ([stack, read]) => {
+      const rows = restored.filter(({ name }) => name.startsWith(stack));
+      const labelOf = (name) => fullTitleOf(splitName(name).path).split(", ")[1].replace("add & norm", "its output");
+      const table = {
+        heading: [capitalised(stack), ...read.map((token) => words(token))],
+        rows: rows.map(({ name, row }) => [rowHead(labelOf(name)), row.map(cell)]),
+      };
+      return tableIn(`the map of the ${stack}`, table, "map");
+    },
+  );
+  return [
+    question(run),
+    element("p", [
+      "If ",
+      chip(run.source[place]),
+      " is made unreadable (its embedding becomes the mean of all), the probability of ",
+      chip(run.expected[step]),
+      ` goes from ${fourDecimals(clean)} to ${fourDecimals(corrupt)}. `,
+      lost < LITTLE
+        ? "So little is lost that its shares below say nothing: choose another word or step."
+        : "Below, one vector at a time becomes again what it was: the share of the lost probability that comes back.",
+    ]),
+    tables,
   ];
 };
 
 /** Make the choice of a word to subtract: one of the most probable ones of the step. */
 const lessOf = (run, step) => {
   const others = run.steps[step].alternatives.map(([token]) => token).filter((token) => token !== run.expected[step]);
-  const choices = [null, ...others].map((token) => ({
-    label: token === null ? "nothing" : words(token),
-    key: `less-${token}`,
-    chosen: token === state.against,
-    choose: () => setState({ against: token }),
-  }));
+  const choices = [null, ...others].map((token) =>
+    choiceTo(`less-${token}`, token === null ? "nothing" : words(token), token === state.against, { against: token }),
+  );
   return choiceOf("and not", element("span.label", "less the logit of"), choices);
 };
 

@@ -20,6 +20,7 @@ export const FIRST_STATE = {
   column: null,
   why: "input", // the reading of the ledger: "input", "part" or "position"
   against: null, // the word whose logit it subtracts
+  corrupted: null, // the source position, from 0, whose causal map is shown instead of the ledger
   position: 0, // in the target, from 0; addresses and texts count steps and positions from 1
   mode: "step", // "step": one position after another; "training": all positions at once
   cached: true,
@@ -58,6 +59,9 @@ export const setState = (changes, focus = null) => {
   writeAddress(NEW_VIEW.some((name) => before[name] !== state[name]) ? "pushState" : "replaceState");
   return draw(focus);
 };
+
+/** Return a choice, for `choiceOf`, that changes the state. */
+export const choiceTo = (key, label, chosen, changes) => ({ key, label, chosen, choose: () => setState(changes) });
 
 const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
 
@@ -98,6 +102,7 @@ export const hashOf = (shown) => {
     [mode === "step" ? "step" : "position"]: position || mode !== usualMode(name) ? position + 1 : null,
     why: shown.why === "input" ? null : shown.why,
     less: shown.against,
+    map: shown.corrupted === null ? null : shown.corrupted + 1,
     cache: shown.cached ? null : "off",
     mask: switches.causal ? null : "off",
     padding: switches.padding === "none" ? null : switches.padding,
@@ -154,6 +159,7 @@ export const stateOf = (hash) => {
     position: Math.max(0, number(training ? "position" : "step", 1) - 1),
     why: oneOf("why", ["input", "part", "position"], "input"),
     against: asked.get("less"),
+    corrupted: asked.has("map") ? Math.max(0, number("map", 1) - 1) : null,
     cached: asked.get("cache") !== "off",
     switches,
     beside: oneOf("beside", ["other", "before"]),
@@ -180,7 +186,7 @@ export const placeOf = (name, block = null, run = page.runs[state.run]) => {
 };
 
 /** Limit the state to these runs, because an address can ask for a head, a cell or a step that does not exist. */
-export const withinRuns = (asked, { whole, run, before, heads }) => {
+export const withinRuns = (asked, { base, whole, run, before, heads }) => {
   const place = placeOf(asked.tensor ?? asked.block, asked.block, whole);
   const within = (number, count) => (number === null ? null : Math.max(0, Math.min(number, count - 1)));
   const position = within(asked.position, whole.target.length);
@@ -191,6 +197,7 @@ export const withinRuns = (asked, { whole, run, before, heads }) => {
     ...place,
     position,
     against: isOther(asked.against, whole, position) ? asked.against : null,
+    corrupted: place.block === "decoder.word" ? within(asked.corrupted, base.source.length) : null,
     head: within(asked.head, heads),
     row: place.tensor ? within(asked.row, rows) : null,
     column: place.tensor ? within(asked.column, columns) : null,
