@@ -355,13 +355,12 @@ def sinusoids(
 ) -> Tensor:
     """Return the sinusoidal positional encodings PE: L D (section 3.5).
 
-    PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...). With kind = "fairseq", i + 2 replaces i, and D
-    - 2 replaces D.
+    PE(i, 2j) = sin(i / 10000^(2j/D)), PE(i, 2j+1) = cos(...). With kind = "marian" or "fairseq", D - 2
+    replaces D; with "fairseq", i + 2 replaces i too.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
-    if kind == "fairseq":
-        angle = (position + 2) / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / (width - 2))
+    position = torch.arange(length, dtype=torch.float64)[:, None] + (2 if kind == "fairseq" else 0)
+    over = width if kind == "paper" else width - 2
+    angle = position / 10_000 ** (torch.arange(0, width, 2, dtype=torch.float64) / over)
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(device, dtype)
 
 

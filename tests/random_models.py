@@ -34,7 +34,7 @@ def configurations(draw: st.DrawFn, least: int = 1) -> ModelConfig:
         tied=draw(st.booleans()),
         output_bias=draw(st.booleans()),
         scale_embeddings=draw(st.booleans()),
-        positions=draw(st.sampled_from(["paper", "fairseq"])) if width >= 4 else "paper",
+        positions=draw(st.sampled_from(["paper", "fairseq", "marian"])) if width >= 4 else "paper",
     )
 
 

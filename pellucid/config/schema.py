@@ -88,8 +88,8 @@ class ModelConfig(Section):
     target_vocabulary: int | None = number(None, 5, 10_000_000)
     tied: bool = True
     scale_embeddings: bool = True
-    # "fairseq": from position 2, frequencies over width/2 - 1, as in M2M100 and NLLB
-    positions: str = choice("paper", "fairseq")
+    # "marian": frequencies over width/2 - 1; "fairseq": also from position 2, as in M2M100 and NLLB
+    positions: str = choice("paper", "fairseq", "marian")
     output_bias: bool = False
     attention_dropout: float = number(0.0, 0.0, 0.999)
     activation_dropout: float = number(0.0, 0.0, 0.999)
@@ -112,8 +112,8 @@ class ModelConfig(Section):
         if width % 2:
             pairs = "sinusoidal positions come in pairs of sine and cosine"
             yield f"width = {width} is odd: {pairs}. Use {width - 1} or {width + 1}."
-        if self.positions == "fairseq" and width < 4:
-            yield f'positions = "fairseq" needs a width of 4 or more, not {width}. Use "paper".'
+        if self.positions != "paper" and width < 4:
+            yield f'positions = "{self.positions}" needs a width of 4 or more, not {width}. Use "paper".'
         for name in ("pad_id", "unknown_id", "start_id", "end_id"):
             if (value := getattr(self, name)) >= smallest:
                 outside = f"lies outside the vocabulary of {smallest} tokens"

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from pellucid.errors import PellucidError
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import NEAR, Parity, compare, import_extra
+from pellucid.interop.foreign import import_extra
+from pellucid.interop.parity import NEAR, Parity, compare
 from pellucid.interop.pieces import count_positions, tokens_of, write_sides
 from pellucid.model import Attention, DecoderLayer, Norm, Transformer, sinusoids
 

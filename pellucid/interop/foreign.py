@@ -1,5 +1,6 @@
-"""A model folder in the format of transformers: JSON and weights. Nothing in it is ever executed."""
+"""A model folder of another program: settings and weights. Nothing in it is ever executed."""
 
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from pellucid.interop.tensor_files import ONLY_A_POINTER, POINTER, check_regular
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+MARIAN, FAIRSEQ = "*.npz", "*.pt"  # weights of programs whose folders have no config.json
 AT_MOST = 2**28  # bytes of a file that is read as a whole
 WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 WORDS |= {list[int]: "a list of whole numbers", list[list[int]]: "a list of lists of whole numbers"}
@@ -24,13 +26,15 @@ WORDS |= {list[int]: "a list of whole numbers", list[list[int]]: "a list of list
 
 @dataclass
 class Foreign:
-    """The contents of a transformers model folder."""
+    """The contents of a model folder, in the words of transformers."""
 
     folder: Path
     config: Mapping[str, Any] = field(default_factory=dict)
     generation: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Mapping[str, Any] = field(default_factory=dict)
     source_language: str | None = None  # that the user chose
+    settings_in: str = CONFIG  # the file that says the model's settings
+    ours: dict[str, Any] = field(default_factory=dict)  # settings of ours that transformers has no word for
     tensors: dict[str, Tensor] = field(default_factory=dict)
     corrected: dict[str, Any] = field(default_factory=dict)  # settings that the weights disprove
 
@@ -78,6 +82,17 @@ class Foreign:
                 raise PellucidError(ONLY_A_POINTER)
         return content
 
+    def find(self, *patterns: str) -> str:
+        """Return the name of the only file that matches the first of these patterns that any file matches."""
+        for pattern in patterns:
+            if found := sorted(path.name for path in self.folder.glob(pattern)):
+                if len(found) > 1:
+                    raise self.fault(
+                        f"there are {' and '.join(found)}: leave only one of them in the folder."
+                    )
+                return found[0]
+        raise self.fault(f"there is no {' or '.join(patterns)}.")
+
     @contextmanager
     def blaming(self, what: str) -> Iterator[None]:
         """Turn an error in the block into one that names this file of the folder, or a setting in it."""
@@ -88,6 +103,10 @@ class Foreign:
         except PellucidError as error:
             raise self.fault(f"{what}: {error}") from None
 
+    def wrong(self, setting: str) -> PellucidError:
+        """Return the error that a setting of the model, which this text begins with, is wrong."""
+        return self.fault(f"{self.settings_in}: {setting}")
+
     def fault(self, message: str) -> PellucidError:
         """Return the error that the folder cannot be imported, and why."""
         return PellucidError(
@@ -97,17 +116,19 @@ class Foreign:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether a folder holds a transformers model rather than a Pellucid one. Raise an error for a
-    known model of another program."""
+    """Return whether a folder holds a model that can be imported rather than a Pellucid one. Raise an error
+    for a known model of another program that cannot."""
     if is_ctranslate2(folder):
         raise PellucidError(
             f"{folder}: this is a CTranslate2 model, which shows no tensors. It can only be compared: "
             f"pellucid inspect MODEL --against {folder}"
         )
-    is_theirs = (folder / CONFIG).exists()
-    if not is_theirs and not is_sealed(folder) and (what := find_stranger(folder)):
+    if is_sealed(folder):
+        return False
+    is_theirs = any(any(folder.glob(each)) for each in (CONFIG, MARIAN, FAIRSEQ))
+    if not is_theirs and (what := find_stranger(folder)):
         raise PellucidError(f"{folder}: this is no model that Pellucid reads. {what}")
-    return is_theirs and not is_sealed(folder)
+    return is_theirs
 
 
 def is_ctranslate2(folder: Path) -> bool:
@@ -135,3 +156,12 @@ def is_a(value: Any, kind: Any) -> bool:
     if get_origin(kind) is list:
         return isinstance(value, list) and all(is_a(each, *get_args(kind)) for each in value)
     return type(value) in ((int, float) if kind is float else (kind,))
+
+
+def import_extra(module: str) -> Any:
+    """Import and return a module of the extra `interop`; raise an error if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise PellucidError(f'{name} is not installed. Run pip install "pellucid[interop]".') from None

@@ -1,4 +1,4 @@
-"""Load a Pellucid or a transformers model folder; convert a transformers one to Pellucid, and compare the
+"""Load a model folder of Pellucid or of another program; convert the latter to Pellucid, and compare the
 result with the original."""
 
 import logging
@@ -14,7 +14,7 @@ from pellucid.folder.load import Loaded, load_model, without_weights
 from pellucid.folder.manifest import is_sealed
 from pellucid.folder.whole_file import making
 from pellucid.interop.card import read_licence
-from pellucid.interop.families import family_of, tokenizer_of
+from pellucid.interop.families import family_of, open_other, tokenizer_of
 from pellucid.interop.families.bart import read_weights
 from pellucid.interop.foreign import CONFIG, GENERATION, TOKENIZER, Foreign, is_foreign, weight_files
 from pellucid.interop.generation import SEARCH, left_out, translation_config
@@ -60,12 +60,16 @@ def config_of(folder: Path) -> Config:
 
 
 def open_foreign(folder: str | Path) -> Foreign:
-    """Open a transformers model folder: read its JSON files and map its tensors. Raise an error if Pellucid
-    does not support its architecture."""
+    """Open the model folder of another program: read its settings and map its tensors. Raise an error if
+    Pellucid does not support its architecture."""
     foreign = Foreign(Path(folder))
-    foreign.config = foreign.settings(CONFIG, SEARCH | {"model_type": str}, optional=False)
-    defaults = family_of(foreign).defaults
-    foreign.check(CONFIG, foreign.config, {name: type(value) for name, value in defaults.items()})
+    other = not (foreign.folder / CONFIG).exists() and open_other(foreign)
+    if not other:
+        foreign.config = foreign.settings(CONFIG, SEARCH | {"model_type": str}, optional=False)
+    types = {name: type(value) for name, value in family_of(foreign).defaults.items()}
+    foreign.check(foreign.settings_in, foreign.config, types)
+    if other:
+        return foreign
     foreign.generation = foreign.settings(GENERATION, SEARCH) or foreign.config
     foreign.tokenizer = foreign.settings(TOKENIZER, {"tokenizer_class": str})
     for name in weight_files(foreign):
@@ -85,7 +89,7 @@ def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded
     files = ("vocabulary.model",) if vocabulary.joint else ("source.spm", "target.spm")
     words = VocabularyConfig(model.vocabulary, vocabulary.kind, vocabulary.joint, model=files)
     translation, longest = translation_config(foreign, model), settings["max_position_embeddings"]
-    with foreign.blaming(f"{CONFIG}: max_position_embeddings = {longest}"):
+    with foreign.blaming(f"{foreign.settings_in}: max_position_embeddings = {longest}"):
         data = DataConfig(languages=vocabulary.languages, max_length=longest)
     transformer = without_weights(model)
     shapes = {name: each.shape for name, each in transformer.state_dict().items()}
@@ -98,7 +102,7 @@ def read_foreign(foreign: Foreign, dtype: torch.dtype = torch.float32) -> Loaded
 
 
 def describe(foreign: Foreign, loaded: Loaded) -> str:
-    """Describe a transformers model, and name those of its settings that Pellucid does not have."""
+    """Describe the model of another program, and name those of its settings that Pellucid does not have."""
     config = loaded.model.config
     sizes = " and ".join(f"{size:,}" for size in dict.fromkeys((config.vocabulary, config.target_size)))
     layers = f"{config.encoder_layers}+{config.decoder_layers} layers, width {config.width}"
@@ -106,13 +110,14 @@ def describe(foreign: Foreign, loaded: Loaded) -> str:
     missing = f"; without {settings}, which Pellucid does not have" if settings else ""
     both = "; with both embeddings of its weights, although config.json says that they are one"
     shared = both if foreign.corrected else ""
-    return f"{foreign.folder}: {family_of(foreign).name}, {layers}, {sizes} tokens{shared}{missing}"
+    apart = "; a text is its tokens with spaces between them" if loaded.vocabulary.kind == "word" else ""
+    return f"{foreign.folder}: {family_of(foreign).name}, {layers}, {sizes} tokens{apart}{shared}{missing}"
 
 
 def import_model(
     path: str | Path, out: str | Path, check: bool = True, source_language: str | None = None
 ) -> Conversion:
-    """Write the MarianMT, Pegasus, M2M100 or NLLB model in the folder `path` as a Pellucid model folder.
+    """Write the model of another program in the folder `path` as a Pellucid model folder.
 
     source_language: the language that an M2M100 or NLLB model translates from (default: the one that its
     tokenizer names).
@@ -123,8 +128,8 @@ def import_model(
         raise PellucidError(f"{path}: this is already a Pellucid model. Use it directly.")
     if not is_foreign(path):
         raise PellucidError(
-            f"{path}: there is no config.json, so this is not a transformers model. Name the folder that "
-            "holds config.json, the weights and the vocabulary."
+            f"{path}: there is no config.json, .npz or .pt, so this is no model of transformers, Marian or "
+            "fairseq. Name the folder that holds the weights and the vocabulary."
         )
     refuse_used(out)
     foreign = open_foreign(path)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 
 from pellucid.cache import GrowingPast, Memory
 from pellucid.folder.load import Loaded
-from pellucid.interop.parity import Parity, compare, import_extra
+from pellucid.interop.foreign import import_extra
+from pellucid.interop.parity import Parity, compare
 from pellucid.interop.pieces import tokens_of, write_sides
 from pellucid.mask import Mask
 from pellucid.model import EXPORTED_POSITIONS, Transformer, sinusoids

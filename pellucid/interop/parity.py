@@ -1,7 +1,6 @@
 """Compare two models on sample sentences: do they compute the same function and, if not, which tensor differs
 first?"""
 
-import importlib
 import math
 import os
 import warnings
@@ -17,6 +16,7 @@ from pellucid.config.settings import differences
 from pellucid.errors import PellucidError
 from pellucid.folder.fingerprint import SENTENCES, sample_texts
 from pellucid.folder.load import Loaded
+from pellucid.interop.foreign import CONFIG
 from pellucid.interop.pieces import tokens_of
 from pellucid.seeing.trace import Trace, trace
 from pellucid.text.vocabulary import Vocabulary
@@ -77,11 +77,14 @@ class Parity:
 def against_transformers(
     folder: Path, loaded: Loaded, corrected: Mapping[str, Any] | None = None
 ) -> Parity | None:
-    """Compare a model with what transformers computes from `folder`. If transformers is not installed, warn
-    and return None.
+    """Compare a model with what transformers computes from `folder`. If transformers is not installed, or
+    does not read such a folder, warn and return None.
 
     corrected: settings that count in place of those in config.json.
     """
+    if not (folder / CONFIG).exists():
+        warnings.warn("transformers reads no such model, so it was not compared.", stacklevel=3)
+        return None
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         import transformers
@@ -193,12 +196,3 @@ def samples(loaded: Loaded) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
 
 def _language(vocabulary: Vocabulary) -> str | None:
     return next(iter(vocabulary.target_languages), None)
-
-
-def import_extra(module: str) -> Any:
-    """Import and return a module of the extra `interop`; raise an error if it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        name = module.partition(".")[0]
-        raise PellucidError(f'{name} is not installed. Run pip install "pellucid[interop]".') from None

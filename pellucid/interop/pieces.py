@@ -8,11 +8,13 @@ from sentencepiece import SentencePieceProcessor
 
 from pellucid.config.schema import Config
 from pellucid.interop.foreign import Foreign
+from pellucid.text.model_file import TRAINER, field, piece_field
 from pellucid.text.renumbered import Pieces
 from pellucid.text.vocabulary import Vocabulary, parse
 from pellucid.translate.sentences import TOKENS
 
 SIDES = ("source.spm", "target.spm")
+CONTROL, WORD = ("<s>", "<pad>", "</s>", "<unk>"), 3  # special tokens; a number in SentencePiece's format
 
 
 def tokens_of(model: Pieces) -> list[str]:
@@ -34,6 +36,21 @@ def write_sides(vocabulary: Vocabulary, folder: Path) -> None:
 def read_pieces(foreign: Foreign, name: str) -> SentencePieceProcessor:
     """Read a SentencePiece model."""
     return parse(foreign.bytes(name), str(foreign.folder / name))
+
+
+def read_apart(
+    foreign: Foreign, name: str, table: Mapping[str, Any]
+) -> tuple[SentencePieceProcessor, Mapping[str, Any]]:
+    """Read a SentencePiece model if it is there. If not, make one that takes text for tokens of this table
+    with spaces between them, as the program takes them; return the table with its pieces too."""
+    if (foreign.folder / name).exists():
+        return read_pieces(foreign, name), table
+    if any(token.startswith("▁") for token in table):
+        raise foreign.fault(f"{name}: it is not there, but the tokens are those of a SentencePiece model.")
+    spaced = {token if token in CONTROL else f"▁{token}": place for token, place in table.items()}
+    pieces = (piece_field(piece, 0.0) for piece in spaced if piece.startswith("▁"))
+    proto = piece_field("<unk>", 0.0, 2) + b"".join(pieces) + field(TRAINER, field(3, WORD))
+    return parse(proto, name), spaced
 
 
 def special_ids(foreign: Foreign, settings: Mapping[str, Any], unknown: int) -> dict[str, int]:

@@ -12,9 +12,6 @@ STRANGERS = {
     "Name the folder that it was exported from.",
     "*.intgemm*": "this is a Bergamot model, as in Firefox; its decoder has no self-attention. "
     "Choose another model of these languages, such as an OPUS-MT.",
-    "*.npz": "this is a model of the Marian toolkit. "
-    "Convert it to MarianMT with convert_marian_to_pytorch.py, which is in transformers 4.",
-    "*.pt": "this is a checkpoint of fairseq or OpenNMT. Choose the same model as a transformers folder.",
     "*.h5": "these are weights for TensorFlow. Download model.safetensors or pytorch_model.bin too.",
     "*.msgpack": "these are weights for JAX. Download model.safetensors or pytorch_model.bin too.",
 }

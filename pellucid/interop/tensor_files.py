@@ -1,14 +1,20 @@
-"""Files of tensors: safetensors, and pickles that hold nothing but tensors.
+"""Files of tensors: safetensors, NumPy's .npz, and pickles of tensors and, where that is asked for, of plain
+values.
 
-Both are mapped into memory: numbers are read from the disk when they are used, and the system takes their
-memory back when it needs it. So a file must not be cut while its model is read."""
+safetensors and pickles are mapped into memory: numbers are read from the disk when they are used, and the
+system takes their memory back when it needs it. So a file must not be cut while its model is read."""
 
+import io
 import stat
+import struct
 import warnings
 import zipfile
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
@@ -17,6 +23,7 @@ from torch import Tensor
 from pellucid.errors import PellucidError
 
 KINDS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+DAMAGED = "it was not loaded: it contains more than tensors or is damaged."
 POINTER = b"version https://git-lfs"  # how a file begins that Git has not fetched
 ONLY_A_POINTER = "only a pointer of Git LFS is there. Run git lfs pull in its folder."
 PICKLE_AT_MOST = 2**26  # bytes that say what a file's tensors are: real ones take a hundredth of this
@@ -30,11 +37,16 @@ def open_tensors(path: Path) -> dict[str, Tensor]:
         if file.read(len(POINTER)) == POINTER:
             raise PellucidError(ONLY_A_POINTER)
     tensors = _open_safe(path) if path.suffix == ".safetensors" else _open_pickled(path)
+    check_kinds(tensors)
+    return tensors
+
+
+def check_kinds(tensors: Mapping[str, Tensor]) -> None:
+    """Raise a short error for tensors that do not hold floating-point numbers."""
     if strange := {str(each.dtype) for each in tensors.values() if each.dtype not in KINDS.values()}:
         raise PellucidError(
             f"its tensors have the type {', '.join(sorted(strange))}, not {', '.join(KINDS)}."
         )
-    return tensors
 
 
 def check_regular(path: Path) -> None:
@@ -51,23 +63,70 @@ def _open_safe(path: Path) -> dict[str, Tensor]:
 
 
 def _open_pickled(path: Path) -> dict[str, Tensor]:
-    """Open a file of pickled tensors; torch refuses anything but tensors, and executes nothing."""
+    held = load_pickled(path)
+    try:
+        return only_tensors(held, path)
+    except ValueError:
+        raise PellucidError(DAMAGED) from None
+
+
+def load_pickled(path: Path, names: Sequence[str] = ()) -> Any:
+    """Load a pickle of tensors and plain values; torch refuses anything else, and executes nothing.
+
+    names: of further classes; each instance becomes an `argparse.Namespace`, which does nothing.
+    """
     try:
         if modern := zipfile.is_zipfile(path):  # a file of before torch 1.6 can only be read as a whole
             _check_records(path)
-        with warnings.catch_warnings(action="ignore"):  # of a pickle that torch did not write
-            tensors: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=modern)
-        size = path.stat().st_size  # which a tensor that repeats its numbers may exceed
-        if not isinstance(tensors, dict) or not all(
-            isinstance(name, str) and isinstance(each, Tensor) and each.numel() * each.itemsize <= size
-            for name, each in tensors.items()
-        ):
-            raise ValueError
+        harmless: Any = [(Namespace, name) for name in names]
+        with warnings.catch_warnings(action="ignore"), torch.serialization.safe_globals(harmless):
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=modern)
     except PellucidError:
         raise
     except Exception:  # zipfile and torch raise errors of any type for a damaged file
-        raise PellucidError("it was not loaded: it contains more than tensors or is damaged.") from None
-    return tensors
+        raise PellucidError(DAMAGED) from None
+
+
+def only_tensors(held: Any, path: Path) -> dict[str, Tensor]:
+    """Return what a pickle held if it is tensors by name; else raise a ValueError."""
+    size = path.stat().st_size  # which a tensor that repeats its numbers may exceed
+    if not isinstance(held, dict) or not all(
+        isinstance(name, str) and isinstance(each, Tensor) and each.numel() * each.itemsize <= size
+        for name, each in held.items()
+    ):
+        raise ValueError
+    return held
+
+
+def open_npz(path: Path) -> dict[str, Tensor]:
+    """Return the arrays of a .npz file by name, as NumPy and Marian write them: not compressed."""
+    check_regular(path)
+    arrays = dict[str, Tensor]()
+    try:
+        with zipfile.ZipFile(path) as file:
+            records = file.infolist()
+            if sum(each.file_size for each in records) > path.stat().st_size:
+                raise PellucidError("it was not loaded: it is compressed. Save it again with numpy.savez.")
+            for each in records:
+                arrays[each.filename.removesuffix(".npy")] = _array(file.read(each))
+    except PellucidError:
+        raise
+    except (zipfile.BadZipFile, ValueError, TypeError, EOFError, NotImplementedError, struct.error):
+        raise PellucidError(
+            "it was not loaded: it holds more than arrays of numbers or is damaged."
+        ) from None
+    return arrays
+
+
+def _array(content: bytes) -> Tensor:
+    """Return the array in a .npy file. NumPy itself would first reserve the memory that a false header asks
+    for."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError
+    shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
+    flat = np.frombuffer(content, kind, offset=stream.tell())
+    return torch.from_numpy(flat.reshape(shape, order="F" if by_columns else "C").copy())
 
 
 def _check_records(path: Path) -> None:

@@ -160,19 +160,9 @@ def test_a_new_family_is_an_entry_of_the_register(folder: Path, monkeypatch: pyt
             "that it was exported from.",
         ),
         (
-            ["opus.npz", "opus.spm", "decoder.yml"],
-            "opus.npz: this is a model of the Marian toolkit. Convert it to MarianMT with "
-            "convert_marian_to_pytorch.py, which is in transformers 4.",
-        ),
-        (
             ["model.enfr.intgemm.alphas.bin", "vocab.enfr.spm"],
             "model.enfr.intgemm.alphas.bin: this is a Bergamot model, as in Firefox; its decoder has no "
             "self-attention. Choose another model of these languages, such as an OPUS-MT.",
-        ),
-        (
-            ["checkpoint_best.pt", "dict.en.txt"],
-            "checkpoint_best.pt: this is a checkpoint of fairseq or OpenNMT. Choose the same model as a "
-            "transformers folder.",
         ),
     ],
 )

@@ -83,7 +83,7 @@ def test_what_cannot_be_imported_is_refused_in_plain_words(
     for path, out, message in (
         (tmp_path / "nowhere", "out", "no such folder"),
         ("demo", "out", "demo: "),
-        (tmp_path / "empty", "out", "there is no config.json, so this is not a transformers model"),
+        (tmp_path / "empty", "out", "there is no config.json, .npz or .pt, so this is no model of"),
         (theirs[0], "mine", "it already exists. Name a new folder"),
     ):
         said = pellucid("import", path, tmp_path / out, "--no-check")

@@ -53,7 +53,7 @@ def test_the_readings_add_up_in_random_models() -> None:
             tied=chance.random() < 0.5,
             output_bias=chance.random() < 0.5,
             scale_embeddings=chance.random() < 0.5,
-            positions=chance.choice(["paper", "fairseq"]),
+            positions=chance.choice(["paper", "fairseq", "marian"]),
             heads=heads,
             encoder_layers=chance.randrange(1, 4),
             decoder_layers=chance.randrange(1, 4),

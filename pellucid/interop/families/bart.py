@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pellucid.config.schema import ModelConfig
 from pellucid.interop.families.tensors import BIAS, EMBEDDINGS, HEAD, POSITIONS, SHARED, order, places, take
-from pellucid.interop.foreign import CONFIG, Foreign
+from pellucid.interop.foreign import Foreign
 from pellucid.model import sinusoids
 from pellucid.text.vocabulary import Vocabulary
 
@@ -57,7 +57,7 @@ class Family(NamedTuple):
         settings = {**self.defaults, **foreign.config, **self.fixed}
         for name in ("vocab_size", "decoder_vocab_size"):
             if settings[name] > AT_MOST:
-                raise foreign.fault(f"{CONFIG}: {name} = {settings[name]!r:.60} is more than {AT_MOST:,}.")
+                raise foreign.wrong(f"{name} = {settings[name]!r:.60} is more than {AT_MOST:,}.")
         shared = "share_encoder_decoder_embeddings"
         both = shared not in self.fixed and all(name in foreign.tensors for name in EMBEDDINGS)
         if both and settings[shared] and not foreign.equal(*EMBEDDINGS):
@@ -71,28 +71,24 @@ class Family(NamedTuple):
         for name in ("ffn_dim", "attention_heads"):
             encoder, decoder = settings[f"encoder_{name}"], settings[f"decoder_{name}"]
             if encoder != decoder:
-                raise foreign.fault(
-                    f"{CONFIG}: encoder_{name} = {encoder} and decoder_{name} = {decoder} differ."
-                )
+                raise foreign.wrong(f"encoder_{name} = {encoder} and decoder_{name} = {decoder} differ.")
         activation = settings["activation_function"]
         if activation not in ACTIVATIONS:
-            raise foreign.fault(
-                f"{CONFIG}: activation_function = {activation!r} is not one of {', '.join(ACTIVATIONS)}."
-            )
+            known = ", ".join(ACTIVATIONS)
+            raise foreign.wrong(f"activation_function = {activation!r} is not one of {known}.")
         shared, size = settings["share_encoder_decoder_embeddings"], settings["vocab_size"]
         target = settings["decoder_vocab_size"] or size
         if shared and target != size:
-            raise foreign.fault(
-                f"{CONFIG}: decoder_vocab_size = {target} is not vocab_size = {size}, but both share."
-            )
+            raise foreign.wrong(f"decoder_vocab_size = {target} is not vocab_size = {size}, but both share.")
         own_target = target if target != size or (settings["tie_word_embeddings"] and not shared) else None
-        given = {ours: settings[name] for ours, name in SETTINGS.items()} | {**self.ours, **ids}
+        given = {ours: settings[name] for ours, name in SETTINGS.items()}
+        given |= {**self.ours, **foreign.ours, **ids}
         given |= {name: float(settings[name]) for name in DROPOUTS}
         given |= {"activation": ACTIVATIONS[activation], "target_vocabulary": own_target}
         # A bias of zeros is none. One of a wrong shape counts, so that `read_weights` meets it.
         stored = foreign.tensors.get(BIAS)
         bias = stored is not None and (stored.shape != (1, target) or bool(stored.any()))
-        with foreign.blaming(CONFIG):
+        with foreign.blaming(foreign.settings_in):
             config = ModelConfig(**given, output_bias=bias)
         return config
 
@@ -114,7 +110,7 @@ def read_weights(
         has = [*foreign.tensors[there].shape]
         shape = [1, *shapes[name]] if there == BIAS else [*shapes[name]]
         if has != shape:
-            raise foreign.fault(f"{there} is {has} where config.json needs {shape}.")
+            raise foreign.fault(f"{there} is {has} where {foreign.settings_in} needs {shape}.")
         copied = foreign.tensors[there].to(dtype, copy=True)  # or the model would keep the file mapped
         yield name, take(copied, axis).reshape(shapes[name])
     for name in foreign.tensors:
@@ -129,7 +125,7 @@ def _check_ties(foreign: Foreign, model: ModelConfig) -> None:
     first, *others = [name for name in names if model.tied and name in foreign.tensors] or [""]
     for name in others:
         if not foreign.equal(first, name):
-            raise foreign.fault(f"{name} differs from {first}, but config.json ties the two.")
+            raise foreign.fault(f"{name} differs from {first}, but {foreign.settings_in} ties the two.")
 
 
 def _check_positions(foreign: Foreign, model: ModelConfig) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from sentencepiece import SentencePieceProcessor
+
 from pellucid.config.schema import DataConfig
 from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.families.bart import DEFAULTS, Family
@@ -20,24 +22,35 @@ NAMES = {"unk_token": "<unk>", "eos_token": "</s>", "pad_token": "<pad>"}
 
 def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
     """Return the vocabulary of a MarianMT folder, with its tokenizer's ids."""
+    foreign.check(TOKENIZER, foreign.tokenizer, SAID)
+    names = (TABLE, TARGET_TABLE if foreign.tokenizer.get("separate_vocabs") else TABLE)
+    models = [read_pieces(foreign, name) for name in SIDES]
+    return number_pieces(foreign, settings, models, [foreign.json(name) for name in names], names)
+
+
+def number_pieces(
+    foreign: Foreign,
+    settings: Mapping[str, Any],
+    models: Sequence[SentencePieceProcessor],
+    tables: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+) -> Vocabulary:
+    """Return the vocabulary of a SentencePiece model for each side, with the ids of a table for each. names:
+    of the files with the tables."""
     if foreign.source_language is not None:
         raise UsageError(
             f"{foreign.folder}: this model has one source language, so {foreign.source_language!r} cannot be "
             "chosen. Leave it out: only M2M100 and NLLB have several."
         )
-    foreign.check(TOKENIZER, foreign.tokenizer, SAID)
-    source, target = (read_pieces(foreign, name) for name in SIDES)
     sizes = (settings["vocab_size"], settings["decoder_vocab_size"] or settings["vocab_size"])
-    names = (TABLE, TARGET_TABLE if foreign.tokenizer.get("separate_vocabs") else TABLE)
-    tables = [foreign.json(name) for name in names]
     for table, size, name in zip(tables, sizes, names, strict=True):
         check_table(foreign, table, size, name)
     special, other = (_special(foreign, *each, settings) for each in zip(tables, names, strict=True))
     if special != other:
-        raise foreign.fault(f"{TARGET_TABLE}: its special tokens have other ids than those of {TABLE}.")
-    for model, table, name in zip((source, target), tables, SIDES, strict=True):
+        raise foreign.fault(f"{names[1]}: its special tokens have other ids than those of {names[0]}.")
+    for model, table, name in zip(models, tables, SIDES, strict=True):
         _check_pieces(foreign, tokens_of(model), table, name)
-    languages, kind = _languages(foreign, tables[0]), kind_of(source)
+    (source, target), languages, kind = models, _languages(foreign, tables[0]), kind_of(models[0])
     tokens = [by_id(table, size) for table, size in zip(tables, sizes, strict=True)]
     protos = {SOURCE_FILE: source.serialized_model_proto(), TARGET_FILE: target.serialized_model_proto()}
     same = protos[SOURCE_FILE] == protos[TARGET_FILE]
@@ -47,7 +60,7 @@ def read_vocabulary(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary
         plain = make_vocabulary(protos, kind, DataConfig(languages=languages))
         if [tokens_of(plain.source), tokens_of(plain.target)] == tokens and plain.ids() == special:
             return plain
-    sides = [Renumbered(*each, special) for each in zip((source, target), tokens, strict=True)]
+    sides = [Renumbered(*each, special) for each in zip(models, tokens, strict=True)]
     joint = same and tokens[0] == tokens[1]
     return Vocabulary(sides[0], sides[0 if joint else 1], languages, "none", kind, {}, **special)
 
@@ -68,7 +81,7 @@ def _special(
         found = table[tokens[each]]
         if found != settings[setting]:
             raise foreign.fault(
-                f"{name}: {tokens[each]} has id {found}, but config.json says "
+                f"{name}: {tokens[each]} has id {found}, but {foreign.settings_in} says "
                 f"{setting} = {settings[setting]}."
             )
     return special_ids(foreign, settings, table[tokens["unk_token"]])
