@@ -22,6 +22,13 @@ export const picture = (matrix, properties) => {
   return canvas;
 };
 
+/** Make a small picture of a matrix, so many pixels wide and high; the text beside it says what it is. */
+export const thumbnail = ({ panel, scale, forbidden }, across, down) =>
+  picture(
+    { panel, width: across / panel.columns, height: down / panel.rows, scale, forbidden },
+    { "aria-hidden": "true", "--across": `${across}px`, "--down": `${down}px` },
+  );
+
 /** Paint vectors as a small picture with one pixel for each number, which CSS stretches. `says` describes it. */
 export const stripPicture = (panel, most, says) =>
   picture(

@@ -1,9 +1,10 @@
 // Keyboard control: arrow keys move between parts of the drawing, Enter opens a part, Escape goes up a level, brackets
-// change the head, comma and full stop change the layer, and the space bar plays the steps.
+// change the head, comma and full stop change the layer. The space bar plays the steps; inside a part it goes on.
 
 import { found, isNarrow, keyed, say } from "../base/elements.js";
-import { blockAbove, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
-import { CLOSED, setState, state } from "../view/state.js";
+import { blockAbove, blockOf, blocksOf, fullTitleOf, isAttention, layerOf, layersOf, stackOf } from "../runs/parts.js";
+import { madeOf } from "../runs/lineage.js";
+import { CLOSED, NO_MATRIX, setState, state } from "../view/state.js";
 import { playOrPause } from "../view/time.js";
 import { current } from "../view/view.js";
 import { foldDock } from "./panel.js";
@@ -15,7 +16,8 @@ addEventListener("keydown", (event) => {
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "Escape") return goUp(event);
   if (typing) return;
-  if (event.key === " " && !event.target.closest?.("button, a, summary")) playOrPause();
+  const isFree = !event.target.closest?.("button:not(.stage-bar [aria-current]), a, summary");
+  if (event.key === " " && isFree) (state.block ? goOn : playOrPause)();
   else if (bracket) stepHead(event.key === "]" ? 1 : -1);
   else if (",.".includes(event.key)) stepLayer(event.key === "." ? 1 : -1);
   else return;
@@ -29,6 +31,19 @@ const goUp = (event) => {
   else if (state.block) setState({ ...CLOSED, block: blockAbove(state.block) }, { left: state.block });
   else return;
   event.preventDefault();
+};
+
+/** Go on to the next stage of the open part; after its last stage, to the next part; after the last part, to the model. */
+const goOn = () => {
+  const stages = [...found("stage").querySelectorAll(".stage-bar button")];
+  const next = stages[stages.findIndex((stage) => stage.ariaCurrent) + 1];
+  if (next) return setState({ ...NO_MATRIX, tensor: next.dataset.key.replace("stage-", "") }, { left: null });
+  const blocks = blocksOf(current.run);
+  const block = blocks.slice(blocks.indexOf(state.block) + 1).find((each) => each !== layerOf(each));
+  if (!block) return setState(CLOSED, { left: state.block });
+  const first = current.run.names.find((name) => blockOf(name) === block);
+  const tensor = isAttention(block) ? madeOf(current.run, first).of[0] : first;
+  return setState({ block, ...NO_MATRIX, tensor }, { left: null });
 };
 
 const stepHead = (by) => {

@@ -4,6 +4,7 @@ import { largestCell } from "../base/numbers.js";
 import { isDecoderSelf, splitName } from "../runs/parts.js";
 import { inspect } from "./inspector.js";
 import { resultOf } from "./equations.js";
+import { lightStrip } from "./strip.js";
 
 /** Show a cell in the inspector while the pointer or the focus is on it. A pinned cell stays; arrow keys move it. */
 export const lookAt = (drawing, cell, how) => {
@@ -37,6 +38,7 @@ const frameCells = (drawing, { figure, row, column }) => {
     const area = each === figure ? { row, column } : isResult ? (each.spec.frames?.(...made) ?? null) : null;
     for (const matrix of each.grids) matrix.outline(area);
   }
+  lightStrip(drawing, figure.spec, { row, column });
 };
 
 /** Return the cell with the largest number in the current row; for self-attention weights, not on the diagonal. */

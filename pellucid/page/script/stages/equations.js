@@ -118,9 +118,11 @@ const headOperands = async (view, name) => {
   const { shape, axes } = await view.run.get(context);
   const width = shape.at(-1);
   const plateOf = (_, head) => {
-    const frames = (row, column) => (Math.floor(column / width) === head ? { row, column: column % width } : null);
+    const frames = (row, column = null) =>
+      column === null ? { row } : Math.floor(column / width) === head ? { row, column: column % width } : null;
+    const into = ({ row, column }) => ({ row, column: column === undefined ? column : head * width + column });
     const key = `${context}|head ${head}`;
-    return tensorPlate(view, context, { head, key, frames, words: { title: `Head ${head}` } });
+    return tensorPlate(view, context, { head, key, frames, into, words: { title: `Head ${head}` } });
   };
   const plates = await Promise.all(Array.from({ length: shape[axes.indexOf("H")] }, plateOf));
   return [...plates.flatMap((plate, head) => (head ? [sign("|", "beside"), plate] : [plate])), EQUALS];

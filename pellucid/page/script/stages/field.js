@@ -16,7 +16,7 @@ const layoutOf = ({ items }) => {
 };
 
 /** Return the items of a stage that are shown as matrices. */
-const platesOf = (items) => items.filter(({ sign, isFolded }) => !sign && !isFolded);
+export const platesOf = (items) => items.filter(({ sign, isFolded }) => !sign && !isFolded);
 
 export const fillField = (drawing) => {
   const { place, stage, unfolded, view } = drawing;

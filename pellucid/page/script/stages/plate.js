@@ -5,7 +5,7 @@ import { apart, fourDecimals, largestCell, numbersOf, panelsOf } from "../base/n
 import { splitName } from "../runs/parts.js";
 import { UNSWITCHED, isSwitched } from "../runs/switches.js";
 import { grid } from "../matrices/grid.js";
-import { LEAST_WITH_DASH, picture } from "../matrices/painting.js";
+import { LEAST_WITH_DASH, thumbnail } from "../matrices/painting.js";
 import { kindOfNumbers, scaleOf, shadesOf } from "../matrices/scales.js";
 import { isSilent } from "../cells/attention_operations.js";
 import { forbiddenCells } from "./specs.js";
@@ -94,8 +94,7 @@ export const headStrip = async ({ run, head: chosen }, name, choose) => {
   const scale = scaleOf(kindOfNumbers(name), tensor);
   const headButton = async (panel, head) => {
     const forbidden = await forbiddenCells(run, name, head); // one head may have no mask
-    const matrix = { panel, width: THUMB / panel.columns, height: THUMB / panel.rows, scale, forbidden };
-    const thumb = picture(matrix, { "aria-hidden": "true", "--across": `${THUMB}px`, "--down": `${THUMB}px` });
+    const thumb = thumbnail({ panel, scale, forbidden }, THUMB, THUMB);
     const silent = isSilent(run, splitName(name).path, head);
     return button([thumb, element("span", `${head}${silent ? " off" : ""}`)], () => choose(head), {
       class: "head role-w",

@@ -1,14 +1,15 @@
 // Show the inside of a block on one screen: a bar with its stages, the chosen stage's operands and result, and the
 // inspector, which explains one cell.
 
-import { button, chip, element, keepFocus, redraw, withScripts } from "../base/elements.js";
-import { roam } from "../base/roam.js";
+import { chip, element, keepFocus, redraw } from "../base/elements.js";
 import { splitName } from "../runs/parts.js";
 import { showChoice } from "./choice.js";
 import { stagesOf } from "./equations.js";
 import { fillField } from "./field.js";
 import { headStrip } from "./plate.js";
 import { isNearly } from "./specs.js";
+import { stageBar } from "./strip.js";
+import { travelOnce } from "./travel.js";
 
 const drawings = new WeakMap(); // a place -> its drawing
 const asked = new WeakMap(); // a place -> the drawing that was requested last
@@ -58,37 +59,18 @@ const drawChosenStage = (drawing) => {
   drawing.plates = new Map();
   drawing.inspector = element("aside.inspector", { "aria-label": "how this number was made" });
   drawing.unpin = () => view.select({ row: null, column: null });
+  drawing.bar = stageBar(drawing);
   place.classList.add("stages");
   keepFocus(place, () => {
     redraw(
       place,
-      element("div.stage-head", stageBar(drawing), strip),
-      element("p.stage-title", stageTitle(drawing)),
+      element("div.stage-head", drawing.bar, element("p.stage-title", stageTitle(drawing)), strip),
       element("div.stage-body", element("div.stage-field"), drawing.inspector),
     );
     fillField(drawing);
     showChoice(drawing);
   });
-};
-
-/** Make a bar with a button for each stage, in the order of computation. */
-const stageBar = ({ stages, stage, changed, view }) => {
-  const choose = (key) => view.select({ tensor: key, row: null, column: null });
-  const bar = element("nav.stage-bar", { "aria-label": "the steps" }, [
-    stages.map(({ key, number, sign, title }, at) => {
-      const isNew = number && number !== stages[at - 1]?.number;
-      const label = [
-        isNew && element("span.step-number", number),
-        element("span", withScripts(sign)),
-        changed.has(key) && element("small.plate-changed", "changed"),
-        view.markOf?.(key),
-      ];
-      const current = key === stage.key ? "step" : null;
-      return button(label, () => choose(key), { "data-key": `stage-${key}`, "aria-current": current, title });
-    }),
-  ]);
-  roam(bar);
-  return bar;
+  travelOnce(drawing);
 };
 
 const stageTitle = ({ stage, view: { run, time, block } }) => [
