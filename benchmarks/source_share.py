@@ -1,9 +1,14 @@
-"""The source meter and the ledger on the demo model, beside ALTI+: python -m benchmarks.source_share
+"""The source meter and the ledger on the demo model, or on a trained one, beside ALTI+.
+
+    python -m benchmarks.source_share [MODEL SOURCE REFERENCE]
+
+SOURCE and REFERENCE: held-out sentences of the model's languages and their translations, a line each.
 
 ALTI+ (Ferrando et al. 2022, Towards Opening the Black Box of Neural Machine Translation) measures in each
 attention how near each transformed vector is to their sum, by L1 norms, and multiplies the layers.
 """
 
+import argparse
 import random
 import statistics
 import time
@@ -23,7 +28,7 @@ from pellucid.translate.source_share import source_shares
 from pellucid.translator import Translator
 
 SENTENCES, LEDGERS = 400, 40
-RESULTS = Path(__file__).parent / "results" / "source_share.md"
+RESULTS = Path(__file__).parent / "results"
 UNIFORM = silence("decoder.layers.*.cross_attention", [0, 1, 2, 3], "uniform")
 Ids = list[int]
 
@@ -81,16 +86,16 @@ def area(higher: Sequence[float], lower: Sequence[float]) -> float:
 def translated(translator: Translator, phrases: Sequence[Phrase]) -> list[Ids]:
     """Return the ids of the model's own translations."""
     found: dict[int, Ids] = {}
-    for to in ("hi", "en", "es", "fr"):
+    for to in sorted({phrase.target_language for phrase in phrases}):
         places = [place for place, phrase in enumerate(phrases) if phrase.target_language == to]
         said = translator.translate([phrases[place].source for place in places], to=to)
         found |= {place: each.hypotheses[0].token_ids for place, each in zip(places, said, strict=True)}
     return [found[place] for place in range(len(phrases))]
 
 
-def blinded() -> pellucid.Transformer:
-    """Return the demo model with uniform cross-attention: its queries and keys are 0."""
-    blind = pellucid.load("demo", device="cpu").model
+def blinded(name: str) -> pellucid.Transformer:
+    """Return the model with uniform cross-attention: its queries and keys are 0."""
+    blind = pellucid.load(name, device="cpu").model
     with torch.no_grad():
         for layer in blind.decoder.layers:
             for side in (layer.cross_attention.query, layer.cross_attention.key):
@@ -131,12 +136,26 @@ def ledgers(translator: Translator, phrases: Sequence[Phrase]) -> tuple[list[flo
     return gaps, ranks
 
 
+def read_phrases(translator: Translator, source: Path, reference: Path) -> list[Phrase]:
+    """Return the pairs of two files, in the model's only direction."""
+    ((first, last),) = translator.config.data.languages
+    lines = (each.read_text("utf-8").splitlines() for each in (source, reference))
+    return [Phrase(first, last, *pair) for pair in zip(*lines, strict=True)]
+
+
 def main() -> None:
     """Measure, and write the results."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", nargs="?", default="demo")
+    parser.add_argument("files", nargs="*", type=Path)
+    arguments = parser.parse_args()
+    name, files = arguments.model, arguments.files
     torch.set_num_threads(1)
-    translator, chance = pellucid.load("demo", device="cpu"), random.Random(1)
+    translator, chance = pellucid.load(name, device="cpu"), random.Random(1)
     model, vocabulary = translator.model, translator.vocabulary
-    phrases = chance.sample(split()["held-out"], SENTENCES)
+    phrases = chance.sample(read_phrases(translator, *files) if files else split()["held-out"], SENTENCES)
     sources = [vocabulary.encode_source(each.source, each.target_language) for each in phrases]
     others = [(reference_of_another(each, phrases, chance), each.target_language) for each in phrases]
     with editing(translator.serving, UNIFORM):
@@ -150,8 +169,8 @@ def main() -> None:
     tokens = {
         "true": source_shares(model, pairs["true"]),
         "others": source_shares(model, pairs["others"]),
-        "uniform": source_shares(blinded(), pairs["true"]),
-        "invented": source_shares(blinded(), pairs["invented"]),
+        "uniform": source_shares(blinded(name), pairs["true"]),
+        "invented": source_shares(blinded(name), pairs["invented"]),
         "alti": [alti_plus(model, *pair) for pair in pairs["true"]],
         "alti others": [alti_plus(model, *pair) for pair in pairs["others"]],
     }
@@ -165,10 +184,13 @@ def main() -> None:
     ratio, spread = statistics.median(ratios), f"{min(ratios):.1f} to {max(ratios):.1f}"
     gaps, ranks = ledgers(translator, phrases[:LEDGERS])
     medians = ", ".join(f"{way} {statistics.median(each):.2f}" for way, each in ranks.items())
-    RESULTS.write_text(
-        f"""# The source meter and the ledger, on the demo model
+    results = RESULTS / f"source_share{'_trained' * bool(files)}.md"
+    of_what = "a model trained on Multi30k" if files else "the demo model"
+    command = "python -m benchmarks.source_share" + " MODEL SOURCE REFERENCE" * bool(files)
+    results.write_text(
+        f"""# The source meter and the ledger, on {of_what}
 
-`python -m benchmarks.source_share`: {SENTENCES} held-out sentences, one thread. The area under the curve is
+`{command}`: {SENTENCES} held-out sentences, one thread. The area under the curve is
 how often a true translation has the higher mean share.
 
 | | mean share | area | ALTI+: mean share | area |
@@ -188,7 +210,7 @@ Ledgers of all {len(gaps)} words of {LEDGERS} sentences: each reading adds up to
 """,
         encoding="utf-8",
     )
-    print(RESULTS.read_text(encoding="utf-8"))
+    print(results.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
