@@ -5,7 +5,7 @@ a position, becomes what it was in the true pass, and all that follows is comput
 et al. 2022, Locating and Editing Factual Associations in GPT).
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,12 +13,11 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.reading.passes import in_batch, in_float32, watch
+from pellucid.reading.passes import in_float32, try_each
 from pellucid.reading.reading import Reading
 from pellucid.seeing.edits import Edits, rewrite, together
 from pellucid.seeing.viewed import Viewed
 
-TOGETHER = 64  # rows, each with another vector restored, that are computed as one batch
 ENDS = (".self_attention.output", ".cross_attention.output", ".feed_forward.output")
 
 
@@ -63,34 +62,23 @@ def make_causal_map(
     blank = embedding.weight.detach().mean(0) * model.encoder.scale
     corrupt = rewrite("encoder.token_embeddings", blank, at=(slice(None), source_position))
 
-    def run(edits: Edits, rows: int = 1) -> Tensor:
-        batch = in_batch(model, [(reading.source_ids, reading.target_ids)] * rows)
-        seen = watch(model, batch, only="decoder.probabilities", edits=edits)
-        return seen["decoder.probabilities"].tensor[:, range(steps), reading.target_ids]
+    def run(each: Sequence[Edits]) -> Tensor:
+        said = try_each(model, (reading.source_ids, reading.target_ids), each, "decoder.probabilities")
+        return said[:, range(steps), reading.target_ids]
 
-    clean, lost = torch.tensor([each.probability for each in reading.steps]), run(corrupt)[0]
+    clean, lost = torch.tensor([each.probability for each in reading.steps]), run([corrupt])[0]
     step = int((clean - lost).argmax()) if step is None else step
     positions = {"encoder": tokens, "decoder": reading.target_tokens[: step + 1]}
-    found = _restored(reading, positions, lambda edits, rows: run(together(corrupt, *edits), rows)[:, step])
-    word, corrupted = reading.steps[step].expected, tokens[source_position]
-    numbers = float(clean[step]), float(lost[step])
-    return CausalMap(step, word, source_position, corrupted, *numbers, positions, found)
-
-
-def _restored(
-    reading: Reading, positions: dict[str, list[str]], run: Callable[[list[Edits], int], Tensor]
-) -> dict[str, list[float]]:
-    """Return the probability with each vector restored, by tensor. run: a pass with edits of so many rows."""
     last = {"encoder": ".residual_2.output", "decoder": ".residual_3.output"}  # of a layer
     names = [each for each in reading.trace if each.endswith((*ENDS, last[each.partition(".")[0]]))]
     asked = [(name, place) for name in names for place in range(len(positions[name.partition(".")[0]]))]
+    restored = [
+        together(corrupt, rewrite(name, reading.trace[name].tensor[:, place], at=(slice(None), place)))
+        for name, place in asked
+    ]
     found: dict[str, list[float]] = {name: [] for name in names}
-    for first in range(0, len(asked), TOGETHER):
-        group = asked[first : first + TOGETHER]
-        edits = [
-            rewrite(name, reading.trace[name].tensor[0, place], at=(row, place))
-            for row, (name, place) in enumerate(group)
-        ]
-        for (name, _), probability in zip(group, run(edits, len(group)).tolist(), strict=True):
-            found[name].append(probability)
-    return found
+    for (name, _), probability in zip(asked, run(restored)[:, step].tolist(), strict=True):
+        found[name].append(probability)
+    word, corrupted = reading.steps[step].expected, tokens[source_position]
+    numbers = float(clean[step]), float(lost[step])
+    return CausalMap(step, word, source_position, corrupted, *numbers, positions, found)

@@ -12,7 +12,6 @@ A share is no cause: it says what a term adds while everything else stays as it 
 is also taken out, and the pass computed again.
 """
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,17 +21,17 @@ from torch import Tensor
 
 from pellucid.errors import UsageError
 from pellucid.model import Transformer
-from pellucid.reading.passes import in_batch, in_float32, watch
+from pellucid.reading.passes import in_batch, in_float32, try_each, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.tensors import made_of
 from pellucid.reading.words import advice
-from pellucid.seeing.edits import Edits, hold, rewrite
+from pellucid.seeing.edits import Edits, hold, rewrite, together
 from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.source_share import leaf
 
-TOGETHER = 32  # rows, each with something taken out, that are computed as one batch
 INPUTS = [f"{stack}.{name}" for name in ("token_embeddings", "positions") for stack in ("encoder", "decoder")]
+LOGITS = "decoder.logits"
 EMBEDDED = ("decoder.token_embeddings", "decoder.positions")
 Term = tuple[str, float]  # a label, and its share of the logit
 
@@ -49,13 +48,10 @@ class Ledger(Viewed):
     by_part: list[Term] = field(repr=False)
     by_position: list[Term] = field(repr=False)
     by_input: list[Term] = field(repr=False)
-    zero: list[float | None] = field(repr=False)  # of each term of by_part: its vector at this step becomes 0
-    mean: list[float | None] = field(
-        repr=False
-    )  # of each term of by_part: it becomes its mean over the positions
-    absent: list[float | None] = field(
-        repr=False
-    )  # of each term of by_input: no other position can look at the word
+    # Of each term of by_part, when its vector at this step becomes 0, or its mean over the positions:
+    zero: list[float | None] = field(repr=False)
+    mean: list[float | None] = field(repr=False)
+    absent: list[float | None] = field(repr=False)  # of by_input: no other position can look at the word
 
     @property
     def gap(self) -> float:
@@ -84,16 +80,15 @@ class Question:
     step: int
     ids: list[int]
 
-    def logits(self, seen: Trace) -> Tensor:
-        """Return the logit that the ledger is of, for each sentence of a trace: B."""
-        logits = seen["decoder.logits"].tensor[:, self.step, self.ids]
-        return logits[:, 0] - logits[:, 1:].sum(-1)
+    @property
+    def pair(self) -> tuple[list[int], list[int]]:
+        """Return the ids that both sides read."""
+        return self.reading.source_ids, self.reading.target_ids
 
-    def run(self, model: Transformer, edits: Edits, rows: int = 1, gradients: bool = False) -> Trace:
-        """Run the pass of the reading with edits, on as many equal rows."""
-        batch = in_batch(model, [(self.reading.source_ids, self.reading.target_ids)] * rows)
-        only = "*" if gradients else "decoder.logits"
-        return watch(model, batch, only=only, edits=edits, gradients=gradients)
+    def of(self, logits_BLV: Tensor) -> Tensor:
+        """Return the logit that the ledger is of, for each row: B."""
+        logits = logits_BLV[:, self.step, self.ids]
+        return logits[:, 0] - logits[:, 1:].sum(-1)
 
 
 def take_ledger(
@@ -118,7 +113,7 @@ def take_ledger(
         step,
         said[0],
         said[1] if against is not None else None,
-        asked.logits(reading.trace).item(),
+        asked.of(reading.trace[LOGITS].tensor).item(),
         by_part,
         by_position,
         _over_all_paths(asked, model, tokens),
@@ -200,14 +195,17 @@ def _over_all_paths(asked: Question, model: Transformer, tokens: Sequence[str]) 
 def _slopes(asked: Question, model: Transformer, leaves: Sequence[str]) -> tuple[dict[str, Tensor], float]:
     """Return the derivative of the logit by each of these tensors, at which gradients end, in a pass that is
     held; and the sum of what the biases after them add."""
-    seen, biased = asked.run(model, hold() | dict.fromkeys(leaves, leaf), gradients=True), {}
+    edits, biased = hold() | dict.fromkeys(leaves, leaf), {}
+    seen = watch(model, in_batch(model, [asked.pair]), edits=edits, gradients=True)
     for name, record in seen.items():
         made = [each for each in made_of(name, model.config)[1] if each.endswith(".bias")]
         if made and record.tensor.requires_grad:
             biased[name] = model.get_parameter(made[0]).detach().double().cpu()
     names = [*leaves, *biased]
     tensors = [seen[name].tensor for name in names]
-    found = torch.autograd.grad(asked.logits(seen).sum(), tensors, allow_unused=True, materialize_grads=True)
+    found = torch.autograd.grad(
+        asked.of(seen[LOGITS].tensor).sum(), tensors, allow_unused=True, materialize_grads=True
+    )
     slopes = {name: each.double().cpu() for name, each in zip(names, found, strict=True)}
     for name, bias in biased.items():  # the heads of a tensor BHLU lie side by side in its bias
         slope = slopes[name].transpose(1, 2).flatten(2) if slopes[name].dim() == 4 else slopes[name]
@@ -217,61 +215,36 @@ def _slopes(asked: Question, model: Transformer, leaves: Sequence[str]) -> tuple
 
 def _cuts(asked: Question, pieces: Sequence[Piece], mean: bool) -> list[Edits]:
     """Return for each piece the edits that make its vector at the step 0, or its mean over the positions."""
-    trace, everywhere, cuts = asked.reading.trace, slice(None), list[Edits]()
+    trace, step, every, cuts = asked.reading.trace, asked.step, slice(None), list[Edits]()
     for name, head in pieces:
-        vectors = trace[name].tensor[0] if "B" in trace[name].axes else trace[name].tensor
-        vectors = vectors if head is None else vectors[head]
+        tensor = trace[name].tensor
+        vectors = tensor.flatten(0, -2) if head is None else tensor[0, head]
         left = vectors.mean(0) if mean else torch.zeros_like(vectors[0])
-        place = (everywhere, asked.step) if head is None else (everywhere, head, asked.step)
         if name in EMBEDDED:  # positions are of all rows: so the sum is changed, and keeps the other summand
-            left, name = (
-                left + trace["decoder.embedded"].tensor[0, asked.step] - vectors[asked.step],
-                "decoder.embedded",
-            )
-        cuts.append(rewrite(name, left, place))
+            name, left = "decoder.embedded", left - vectors[step] + trace["decoder.embedded"].tensor[0, step]
+        cuts.append(rewrite(name, left, (every, step) if head is None else (every, head, step)))
     return cuts
 
 
 def _absences(asked: Question) -> list[Edits]:
     """Return for each word read the edits that make its embedding 0 and hide it from all other positions."""
-    sides, every = (len(asked.reading.source_tokens), asked.step + 1), slice(None)
-    absences = []
-    for stack, count, length in zip(
-        ("encoder", "decoder"), sides, (sides[0], len(asked.reading.steps)), strict=True
-    ):
+    sources, every, absences = len(asked.reading.source_tokens), slice(None), list[Edits]()
+    lengths = {"encoder": (sources, sources), "decoder": (asked.step + 1, len(asked.reading.steps))}
+    for stack, (count, length) in lengths.items():
         for place in range(count):
             others = [*range(place), *range(place + 1, length)]
-            self_mask = rewrite(
-                f"{stack}.layers.*.self_attention.mask", -math.inf, (every, every, others, place)
-            )
-            absence = rewrite(f"{stack}.token_embeddings", 0.0, (every, place)) | self_mask
+            masks = {f"{stack}.layers.*.self_attention.mask": (every, every, others, place)}
             if stack == "encoder":
-                absence |= rewrite(
-                    "decoder.layers.*.cross_attention.mask", -math.inf, (every, every, every, place)
-                )
-            absences.append(absence)
+                masks["decoder.layers.*.cross_attention.mask"] = (every, every, every, place)
+            hidden = [rewrite(name, -math.inf, cells) for name, cells in masks.items()]
+            absences.append(together(rewrite(f"{stack}.token_embeddings", 0.0, (every, place)), *hidden))
     return absences
 
 
 def _falls(asked: Question, model: Transformer, each: Sequence[Edits]) -> list[float]:
-    """Return by how much the logit falls with each of these edits, many of them in one batch."""
-    falls, whole = list[float](), asked.logits(asked.reading.trace)
-    for first in range(0, len(each), TOGETHER):
-        some = each[first : first + TOGETHER]
-        falls += (whole - asked.logits(asked.run(model, _row_by_row(some), len(some)))).tolist()
-    return falls
-
-
-def _row_by_row(each: Sequence[Edits]) -> Edits:
-    """Return edits of a batch that change each row as the edits of that row do."""
-
-    def edit(name: str, tensor: Tensor) -> Tensor:
-        for row, edits in enumerate(each):
-            if name in edits:
-                tensor[row : row + 1] = edits[name](tensor[row : row + 1])
-        return tensor
-
-    return {name: functools.partial(edit, name) for edits in each for name in edits}
+    """Return by how much the logit falls with each of these edits."""
+    said = try_each(model, asked.pair, each, LOGITS)
+    return (asked.of(asked.reading.trace[LOGITS].tensor) - asked.of(said)).tolist()
 
 
 def rank_correlation(terms: Sequence[Term], falls: Sequence[float | None]) -> float:

@@ -4,9 +4,11 @@ gradients."""
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from pellucid.data.batch import pad
 from pellucid.decoding.pytorch import evaluating
@@ -14,6 +16,8 @@ from pellucid.folder.load import device_of
 from pellucid.model import Transformer
 from pellucid.seeing.trace import Edit, Trace, trace
 from pellucid.text.vocabulary import Vocabulary
+
+TOGETHER = 48  # rows, each with other edits, that are computed as one batch
 
 
 def in_float32(model: Transformer) -> Transformer:
@@ -56,3 +60,26 @@ def watch(
     with quietly(model, gradients), trace(model, only, edits, gradients, vocabulary) as seen:
         model(**batch)
     return seen
+
+
+def try_each(
+    model: Transformer,
+    pair: tuple[Sequence[int], Sequence[int]],
+    each: Sequence[Mapping[str, Edit]],
+    only: str,
+) -> Tensor:
+    """Return the tensor `only` of passes over the pair, each with other edits: a row for each of them. Edits
+    see one row of a tensor, which must have an axis B."""
+
+    def edit(some: Sequence[Mapping[str, Edit]], name: str, tensor: Tensor) -> Tensor:
+        for row, edits in enumerate(some):
+            if name in edits:
+                tensor[row : row + 1] = edits[name](tensor[row : row + 1])
+        return tensor
+
+    found = []
+    for first in range(0, len(each), TOGETHER):
+        some = each[first : first + TOGETHER]
+        of_rows = {name: partial(edit, some, name) for edits in some for name in edits}
+        found.append(watch(model, in_batch(model, [pair] * len(some)), only=only, edits=of_rows)[only].tensor)
+    return torch.cat(found)
