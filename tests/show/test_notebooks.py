@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
+import venv
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import LEARN, check_link, links
+from documents import LEARN, ROOT, check_link, links
 
 NOTEBOOKS = sorted(LEARN.glob("*.ipynb"))
 # What the cells must print, somewhere: the numbers are the demo model's, the words are the notebook's.
@@ -30,6 +34,12 @@ PRINTED = {
     ],
     "build-it": [],
 }
+# The first cell of each, for Colab.
+INSTALL = """try:
+    import pellucid
+except ModuleNotFoundError:  # on Colab, or in a new environment
+    %pip install --quiet "pellucid[notebook]"
+    import pellucid"""
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]\d+)?")
 VARIES = re.compile(r"(?<=e-0\d), in \S+| at 0x[0-9a-f]+")  # where rounding is largest; an address in memory
 
@@ -40,6 +50,7 @@ def test_they_stand_with_small_outputs_and_links_lead_somewhere() -> None:
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         assert sum(bool(cell.get("outputs")) for cell in cells) >= 6 and path.stat().st_size < 30_000
+        assert "".join(cells[1]["source"]) == INSTALL
         for link in links(path):
             check_link(link, path)
 
@@ -66,6 +77,27 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     for expected in PRINTED[path.stem]:
         assert expected in printed, printed
     assert "Error" not in printed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_first_cell_installs_where_nothing_is(tmp_path: Path) -> None:
+    """In an empty environment with IPython, as on Colab; the wheel of these sources stands for the index."""
+    wheels, python = tmp_path / "wheels", tmp_path / "env" / "bin" / "python"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", wheels]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    venv.create(python.parents[1], with_pip=True)
+    given = {"PIP_FIND_LINKS": str(wheels), "PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
+    nothing = {"PYTHONPATH": "", "IPYTHONDIR": str(tmp_path)}
+    environment = os.environ | given | nothing
+    subprocess.run([python, "-m", "pip", "install", "-q", "ipython"], env=environment, check=True)
+    for path in NOTEBOOKS:
+        cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+        code = "\n\n".join("".join(cell["source"]) for cell in cells[:2])
+        (tmp_path / "cells.ipy").write_text(f"{code}\nprint('widget', pellucid.__file__)", encoding="utf-8")
+        run = [python, "-m", "IPython", "--colors=nocolor", "cells.ipy"]
+        ran = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert f"widget {tmp_path}" in ran.stdout and ran.returncode == 0, ran.stdout + ran.stderr
 
 
 def texts(notebook: Any) -> str:
