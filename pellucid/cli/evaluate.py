@@ -2,13 +2,12 @@
 
 import argparse
 import json
-import sys
 from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
 from pellucid.cli.doubts import Doubts
-from pellucid.cli.lines import all_lines, put, sides, tell
+from pellucid.cli.lines import all_lines, put, sides, tell, tracked
 from pellucid.errors import PellucidError, UsageError
 from pellucid.translate.evaluate import chrf_of_each, comet_of, evaluate, load_comet, note_on_short
 from pellucid.translate.significance import LEVEL, Difference, significance
@@ -138,9 +137,6 @@ def _options(arguments: argparse.Namespace) -> Any:
 def _translate(arguments: argparse.Namespace, models: list[str], sources: list[str]) -> list[str]:
     """Return the translations of the sources by these models. Warn about sources that were cut or have
     unknown words, and about unfinished translations."""
-    from rich.console import Console
-    from rich.progress import track
-
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translator import load
 
@@ -149,15 +145,8 @@ def _translate(arguments: argparse.Namespace, models: list[str], sources: list[s
         tell("note: this model writes tokenised text: give it a tokenised reference, and --tokenize none.")
     doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
     translations = translator.translate_each(sources, arguments.to, **_options(arguments))
-    texts, quiet = list[str](), not sys.stderr.isatty()
-    for each in track(
-        translations,
-        "translating",
-        len(sources),
-        console=Console(stderr=True),
-        transient=True,
-        disable=quiet,
-    ):
+    texts = list[str]()
+    for each in tracked(translations, "translating", len(sources)):
         texts.append(each.text)
         doubts.add(each)
     doubts.tell()

@@ -1,7 +1,6 @@
 """pellucid inspect: describe a model folder."""
 
 import argparse
-import json
 import re
 import tomllib
 from collections import Counter
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from pellucid.cli.lines import put
+from pellucid.cli.lines import put, put_json
 from pellucid.config.toml_file import to_toml
 from pellucid.folder.load import Loaded
 from pellucid.interop.ctranslate2_export import against_ctranslate2
@@ -38,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
         put(f"{name}\t{axes}" for name, axes in tensors.items())
         return
     if arguments.json:
-        put([json.dumps(_described(folder, loaded, tensors), ensure_ascii=False)])
+        put_json(_described(folder, loaded, tensors))
         return
     what = f"step {manifest['step']} of a training run" if "step" in manifest else "a model"
     hashes = f"; the hashes of its {len(manifest['files'])} files are right" if manifest["files"] else ""

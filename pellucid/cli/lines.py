@@ -1,13 +1,15 @@
 """Text input and output, line by line: UTF-8 in any locale, split at line feeds only."""
 
+import json
 import sys
 from argparse import Namespace
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pellucid.data.corpus import STANDARD_INPUT, decode, read_lines, read_rows
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.manifest import jsonable
 
 _ARRIVAL = 65_536  # the most bytes to take from a pipe at once
 OR_ELSE = "give --bad-utf8 replace (U+FFFD for it) or skip (an empty line)"
@@ -91,6 +93,21 @@ def put(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(line.replace("\n", " ") + "\n")
     sys.stdout.flush()
+
+
+def put_json(value: Any) -> None:
+    """Print a value as one line of JSON on standard output."""
+    put([json.dumps(jsonable(value), ensure_ascii=False, allow_nan=False)])
+
+
+def tracked(things: Iterable[Any], about: str, count: int | None = None) -> Iterable[Any]:
+    """Yield these things; on a terminal, with a bar on standard error that knows its end. count: how many
+    there are, if they have no length."""
+    from rich.console import Console
+    from rich.progress import track
+
+    quiet = sys.stderr is None or not sys.stderr.isatty()
+    return track(things, about, count, console=Console(stderr=True), transient=True, disable=quiet)
 
 
 def tell(line: str) -> None:

@@ -1,11 +1,10 @@
 """pellucid score: how probable the model finds existing translations."""
 
 import argparse
-import json
+from functools import partial
 
 from pellucid.cli.doubts import Doubts
-from pellucid.cli.lines import put, sides
-from pellucid.folder.manifest import jsonable
+from pellucid.cli.lines import put, put_json, sides, tracked
 from pellucid.translator import load
 
 
@@ -14,7 +13,7 @@ def run(arguments: argparse.Namespace) -> None:
     --per-token, print JSON with each token."""
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
-    scores = translator.score(sources, targets, arguments.to)
+    scores = translator.score(sources, targets, arguments.to, partial(tracked, about="scoring"))
     doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
     for score in scores:
         doubts.add_unknown(score.unknown)
@@ -23,5 +22,4 @@ def run(arguments: argparse.Namespace) -> None:
         put(f"{score.total:.6f}" for score in scores)
         return
     for score in scores:
-        table = {"total": score.total, "tokens": score.tokens, "per_token": score.per_token}
-        put([json.dumps(jsonable(table), ensure_ascii=False, allow_nan=False)])
+        put_json({"total": score.total, "tokens": score.tokens, "per_token": score.per_token})

@@ -14,6 +14,7 @@ import numpy as np
 from pellucid.data.corpus import Pair
 from pellucid.errors import PellucidError
 from pellucid.seeing.viewed import Viewed
+from pellucid.translate.likelihood import Along
 from pellucid.translate.text_translator import TextTranslator
 
 SAMPLE, SEED = 20_000, 1  # pairs that are scored and compared; of a longer text they are drawn at random
@@ -39,29 +40,33 @@ class PairsReport(Viewed):
 
 
 def check_pairs(
-    translator: TextTranslator, pairs: Iterable[Pair], to: str | None = None, worst: int = 10
+    translator: TextTranslator,
+    pairs: Iterable[Pair],
+    to: str | None = None,
+    worst: int = 10,
+    along: Along = iter,
 ) -> PairsReport:
     """Look for bad pairs in parallel text. At most 20,000 are scored and compared, and the `worst` of them
-    translated."""
+    translated. along: as of `score`."""
     count, kinds, some = _look(pairs)
     if not some:
         raise PellucidError("there is no pair to check: each is empty on a side. Look at the files.")
-    scores, prefers = _scores(translator, some, to), None
+    scores, prefers = _scores(translator, some, to, along), None
     edges = np.linspace(0, len(some), min(PARTS, len(some)) + 1).astype(int).tolist()
     ends = itertools.pairwise(edges)
     parts = [(some[a].line, some[b - 1].line, float(scores[a:b].mean())) for a, b in ends]
     others = [place for place, pair in enumerate(some) if pair.source != pair.target]
     if kinds[COPIED] and (others := others[:: len(some) // COPIES + 1]):
         copies = [replace(some[place], target=some[place].source) for place in others]
-        prefers = float((_scores(translator, copies, to) > scores[others]).mean())
+        prefers = float((_scores(translator, copies, to, along) > scores[others]).mean())
     order = scores.argsort(kind="stable")[:worst].tolist()
     said = translator.translate([some[place].source for place in order], to)
     shown = [(some[place], float(scores[place]), each.text) for place, each in zip(order, said, strict=True)]
     return PairsReport(count, len(some), parts, _change(some, scores), kinds | _compare(some), prefers, shown)
 
 
-def _scores(translator: TextTranslator, pairs: Sequence[Pair], to: str | None) -> Any:
-    scores = translator.score([pair.source for pair in pairs], [pair.target for pair in pairs], to)
+def _scores(translator: TextTranslator, pairs: Sequence[Pair], to: str | None, along: Along) -> Any:
+    scores = translator.score([pair.source for pair in pairs], [pair.target for pair in pairs], to, along)
     return np.array([score.total / max(len(score.per_token), 1) for score in scores])
 
 

@@ -1,7 +1,7 @@
 """Compute how probable given translations are: one teacher-forced pass computes all positions at once."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +20,7 @@ from pellucid.translate.sentences import Sentence
 
 TOGETHER = 4096  # tokens of sources or of targets that are scored together
 POSITIONS = 1024  # rows of probabilities over the whole vocabulary that are in memory at once
+Along = Callable[[list[list[int]]], Iterable[list[int]]]  # takes batches, yields them: shows how far it is
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,15 @@ class Score:
 
 
 def score_texts(
-    models: Sequence[Transformer], pairs: Sequence[tuple[Sentence, Sentence]], vocabulary: Vocabulary
+    models: Sequence[Transformer],
+    pairs: Sequence[tuple[Sentence, Sentence]],
+    vocabulary: Vocabulary,
+    along: Along = iter,
 ) -> list[Score]:
     """Return the score of each (source, target) pair. Several models form an ensemble."""
     sources, targets = ([pair[side].ids for pair in pairs] for side in (0, 1))
     scores = []
-    found = log_probabilities(models, sources, targets, TOGETHER)
+    found = log_probabilities(models, sources, targets, TOGETHER, along)
     for (source, target), log_p in zip(pairs, found, strict=True):
         # An empty line is always translated as an empty line, so this pair is certain.
         tags = vocabulary.count_tags(target.ids)
@@ -55,12 +59,13 @@ def log_probabilities(
     sources: Sequence[Sequence[int]],
     targets: Sequence[Sequence[int]],
     batch_tokens: int,
+    along: Along = iter,
 ) -> list[list[float]]:
     """Return, for each target, the log-probability (natural) of each token, end token included."""
     scores: list[list[float]] = [[] for _ in sources]
     lengths = [max(len(source), len(target)) for source, target in zip(sources, targets, strict=True)]
     with evaluating(*models), torch.no_grad():
-        for group in batches(lengths, batch_tokens):
+        for group in along([*batches(lengths, batch_tokens)]):
             some_sources, some_targets = ([side[place] for place in group] for side in (sources, targets))
             of_models = [_of_batch(model, some_sources, some_targets).double() for model in models]
             mean = log_of_mean(of_models).split([len(target) for target in some_targets])

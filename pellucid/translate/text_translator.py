@@ -18,7 +18,7 @@ from pellucid.search.options import TranslationOptions
 from pellucid.search.request import Request
 from pellucid.text.vocabulary import Vocabulary
 from pellucid.translate.call import Call, is_one, make_call
-from pellucid.translate.likelihood import Score, score_texts
+from pellucid.translate.likelihood import Along, Score, score_texts
 from pellucid.translate.sentences import (
     TOKENS,
     Sentence,
@@ -199,10 +199,12 @@ class TextTranslator:
         warn_of_truncation(sentences, self._longest)
         return self._stream(sentences[0], self.call(sentences, {**options, "beam": 1}))
 
-    def score(self, sources: Sequence[str], targets: Sequence[str], to: str | None = None) -> list[Score]:
+    def score(
+        self, sources: Sequence[str], targets: Sequence[str], to: str | None = None, along: Along = iter
+    ) -> list[Score]:
         """Return how probable each target is as the translation of its source: the log-probability of each
         token, end token included, and their sum. The language with which a target of M2M100 or NLLB begins
-        has the log-probability 0."""
+        has the log-probability 0. along: takes the list of batches and yields them, such as tqdm."""
         if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
             sides = ["one text" if isinstance(side, str) else f"{len(side)}" for side in (sources, targets)]
             raise UsageError(
@@ -216,7 +218,7 @@ class TextTranslator:
         pairs = list(zip(asked, wanted, strict=True))
         cut = [target if target.truncated else source for source, target in pairs]
         warn_of_truncation(cut, self._longest)
-        return score_texts(self._models, pairs, self.vocabulary)
+        return score_texts(self._models, pairs, self.vocabulary, along)
 
     def call(self, sentences: Sequence[Sentence], options: TranslationOptions, first: int = 0) -> Call:
         """Return the input of the search: sentences, a request for each that is not empty, and rules. first:

@@ -1,10 +1,12 @@
 """A shell's habits: completion in real shells, the page of the manual, the table of exit codes, JSON."""
 
 import json
+import os
 import random
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from command import TABLE, VERBS, Command
 from pellucid import cli
 from pellucid.cli import command
 from pellucid.cli.manual import EXIT_CODES
+from pellucid.data.catalog import CORPORA
+from pellucid.translator import load
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 # What a shell runs to complete a line: {script} is our file, {words} are the words, {line} the line.
@@ -102,3 +106,40 @@ def test_inspect_tells_a_program_the_same(pellucid: Command, toy_model: Path) ->
     assert told["vocabulary"]["source_size"] == 20 and told["parameters"]["embedding"] == 20 * 32
     assert told["tensors"]["decoder.layers.0.cross_attention.weights"] == "BHLM"
     assert told["configuration"]["training"]["steps"] == 120
+
+
+def test_compare_and_data_tell_a_program_the_same(pellucid: Command) -> None:
+    bank = ("bank", "The boat is near the bank.", "The money is at the bank.")
+    told = json.loads(pellucid("compare", "demo", *bank, "--to", "fr", "--json").out)
+    comparison = load("demo").compare(*bank, to="fr")
+    assert [each["cosine"] for each in told["stages"]] == [each.cosine for each in comparison.stages]
+    assert told["renderings"][0]["words"] == ["la", "rive"]
+    corpora = json.loads(pellucid("data", "--list", "--json").out)
+    assert [*corpora] == [*CORPORA] and corpora["multi30k-en-de"]["files"][0]["sha256"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_a_long_work_shows_its_end_on_a_terminal(tmp_path: Path) -> None:
+    """The bar is on the terminal of standard error, and nothing of it on standard output."""
+    import pty
+
+    for name, line in (("en", "I like cats"), ("es", "Me gustan los gatos")):
+        (tmp_path / name).write_text(f"{line}\n" * 20)
+    ours, theirs = pty.openpty()
+    for verb in ("score", "check"):
+        command = [
+            sys.executable,
+            "-m",
+            "pellucid",
+            verb,
+            "demo",
+            "--to",
+            "es",
+            "--source",
+            "en",
+            "--target",
+            "es",
+        ]
+        ran = subprocess.run(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs, check=True)
+        told = os.read(ours, 65_536).decode()
+        assert "scoring" in told and "100%" in told and b"scoring" not in ran.stdout, told

@@ -1,5 +1,6 @@
 """Bad training pairs, planted and found: a lost line, copies, other languages, odd lengths, repetitions."""
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,10 @@ def test_a_lost_line_is_named(
     table = files("t.tsv", *("\t".join(pair) for pair in misaligned))
     assert pellucid("check", toy_model, "--data", table, "--worst", 2) == apart
     report = package.load(toy_model).check(misaligned)
+    told = json.loads(pellucid("check", toy_model, "--data", table, "--worst", 2, "--json").out)
+    assert (told["change"]["line"], *(told["change"][side] for side in ("before", "after"))) == report.change
+    assert told["kinds"] == {kind: list(lines) for kind, lines in report.kinds.items()}
+    assert len(told["worst"]) == 2 and len(told["parts"]) == 10
     assert report.change is not None
     line, before, after = report.change
     assert abs(line - 250) <= 2 and before > after + 1
