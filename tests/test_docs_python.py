@@ -15,7 +15,7 @@ import pellucid
 from pellucid.cli.arguments import command_line
 from pellucid.search.options import TranslationOptions
 
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("python", "tracing", "translating", "why")]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("python", "notebooks", "tracing", "translating", "why")]
 PYTHON = PAGES[0]
 
 

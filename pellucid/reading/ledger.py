@@ -25,7 +25,7 @@ from pellucid.reading.passes import in_batch, in_float32, try_each, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.tensors import made_of
 from pellucid.reading.words import advice
-from pellucid.seeing.edits import Edits, hold, rewrite, together
+from pellucid.seeing.edits import Edits, Place, hold, rewrite, together
 from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import Viewed
 from pellucid.translate.source_share import leaf
@@ -233,7 +233,9 @@ def _absences(asked: Question) -> list[Edits]:
     for stack, (count, length) in lengths.items():
         for place in range(count):
             others = [*range(place), *range(place + 1, length)]
-            masks = {f"{stack}.layers.*.self_attention.mask": (every, every, others, place)}
+            masks: dict[str, tuple[Place, ...]] = {
+                f"{stack}.layers.*.self_attention.mask": (every, every, others, place)
+            }
             if stack == "encoder":
                 masks["decoder.layers.*.cross_attention.mask"] = (every, every, every, place)
             hidden = [rewrite(name, -math.inf, cells) for name, cells in masks.items()]
