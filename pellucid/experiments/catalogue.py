@@ -24,6 +24,8 @@ MOST, TOGETHER, JUDGED = 500, 64, 64  # sentences: in all, of a pass, and for th
 CLEAR = 0.2  # the share of a pattern above that of even weights, below which nothing is found
 NOTHING = "nothing found"
 Ids = list[int]
+# In a sentence: a head's share, that of even weights, and the clearest pair with its weight.
+Share = tuple[float, float, tuple[float, int, int]]
 
 
 def catalogue(translator: Translator, texts: Sequence[str], to: str | None = None) -> Result:
@@ -32,47 +34,42 @@ def catalogue(translator: Translator, texts: Sequence[str], to: str | None = Non
     texts = [text for text in texts if text.strip()][:MOST]
     if len(texts) < 2:
         raise UsageError("the text has fewer than 2 sentences, so nothing can be said of its heads.")
-    vocabulary, model = translator.vocabulary, translator.model
+    vocabulary = translator.vocabulary
     said = translator.translate(texts, to, beam=1)
     pairs = [
         (vocabulary.encode_source(*vocabulary.direction(text, to)), each.hypotheses[0].token_ids)
         for text, each in zip(texts, said, strict=True)
     ]
-    parts, shares = _shares(translator, pairs)
     judged = pairs[:JUDGED]
     whole, rows = _loss(translator, judged), list[Row]()
-    for part in parts:
-        for head in range(model.config.heads):
-            found = {
-                name: each for (of, name, number), each in shares.items() if (of, number) == (part, head)
-            }
-            lost = _loss(translator, judged, silence(part, head)) - whole
-            rows.append([f"{short(part)} {head}", *_best(found, translator, part), lost])
+    for (part, head), found in _shares(translator, pairs).items():
+        lost = _loss(translator, judged, silence(part, head)) - whole
+        rows.append([f"{short(part)} {head}", *_best(found, translator, part), lost])
     return _result(rows, len(texts), whole)
 
 
 def _shares(
     translator: Translator, pairs: Sequence[tuple[Ids, Ids]]
-) -> tuple[list[str], dict[Any, list[Any]]]:
-    """Return the attentions, and for each (attention, pattern, head) what `_add` adds of each sentence."""
-    model, parts = translator.model, list[str]()
+) -> dict[tuple[str, int], dict[str, list[Share]]]:
+    """Return the shares of each sentence, by attention and head, and by pattern."""
+    model, special = translator.model, special_ids(translator.vocabulary)
     counts = Counter(token for pair in pairs for side in pair for token in side)
-    special, shares = special_ids(translator.vocabulary), defaultdict[Any, list[Any]](list)
+    shares: dict[Any, Any] = defaultdict(lambda: defaultdict(list))
     for first in range(0, len(pairs), TOGETHER):
         group = pairs[first : first + TOGETHER]
         seen = watch(model, in_batch(model, group), only="*.weights")
-        parts = attentions(seen)
-        last = seen[f"{parts[-1]}.weights"].tensor.mean(1)
+        last = seen[f"{attentions(seen)[-1]}.weights"].tensor.mean(1)
         for place, (source, target) in enumerate(group):
             read = [model.config.start_id, *target[:-1]]
             sides = {"encoder": (source, source), "decoder": (read, read), "cross": (target, source)}
             aligned = last[place, : len(read), : len(source)].argmax(-1)
-            for part in parts:
+            for part in attentions(seen):
                 asks, asked = sides["cross" if "cross" in part else part.partition(".")[0]]
                 weights = seen[f"{part}.weights"].tensor[place, :, : len(asks), : len(asked)]
                 for name, pattern in _patterns(part, asks, asked, aligned, counts, special).items():
-                    _add(shares, part, name, pattern, weights, (asks, asked))
-    return parts, shares
+                    for head, share in enumerate(_follow(weights, pattern, asks, asked)):
+                        shares[part, head][name].append(share)
+    return shares
 
 
 def _patterns(
@@ -93,27 +90,23 @@ def _patterns(
     return {name: each.tril() for name, each in found.items()} if part.startswith("decoder") else found
 
 
-def _add(
-    shares: dict[Any, list[Any]],
-    part: str,
-    name: str,
-    pattern: Tensor,
-    weights_HLM: Tensor,
-    sides: tuple[Ids, Ids],
-) -> None:
-    """Add a sentence's share of each head for a pattern, that of even weights, and its clearest pair."""
-    rows = pattern.any(-1) & ((weights_HLM[0] > 0).sum(-1) > 1)  # where there is a choice
+def _follow(weights_HLM: Tensor, pattern: Tensor, asks: Ids, asked: Ids) -> list[Share]:
+    """Return the share of each head that follows a pattern, where there is a choice; [] if there is none."""
+    looked = weights_HLM[0] > 0
+    rows = pattern.any(-1) & (looked.sum(-1) > 1)
     if not rows.any():
-        return
-    even = ((weights_HLM[0] > 0) & pattern).sum(-1) / (weights_HLM[0] > 0).sum(-1).clamp(min=1)
+        return []
+    even = float(((looked & pattern)[rows].sum(-1) / looked[rows].sum(-1)).mean())
     inside = weights_HLM * (pattern & rows[:, None])
-    for head, (share, own) in enumerate(zip(inside.sum(-1)[:, rows].mean(-1).tolist(), inside, strict=True)):
-        place, key = divmod(int(own.argmax()), len(sides[1]))
-        pair = float(own[place, key]), sides[0][place], sides[1][key]
-        shares[part, name, head].append((share, float(even[rows].mean()), pair))
+    means, (most, places) = inside.sum(-1)[:, rows].mean(-1).tolist(), inside.flatten(1).max(-1)
+    clearest = [divmod(place, len(asked)) for place in places.tolist()]
+    pairs = [
+        (each, asks[line], asked[key]) for each, (line, key) in zip(most.tolist(), clearest, strict=True)
+    ]
+    return [(mean, even, pair) for mean, pair in zip(means, pairs, strict=True)]
 
 
-def _best(found: dict[str, list[Any]], translator: Translator, part: str) -> Row:
+def _best(found: dict[str, list[Share]], translator: Translator, part: str) -> Row:
     """Return the pattern that stands out most: its name, share, spread, even share, and an example."""
     means = {name: tuple(map(fmean, list(zip(*each, strict=True))[:2])) for name, each in found.items()}
     name = max(means, key=lambda each: means[each][0] - means[each][1])

@@ -1,5 +1,6 @@
 """Verify: a sound model has no fault, and each of the faults that are planted here is the first one named."""
 
+import json
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -337,3 +338,21 @@ def test_nor_has_a_model_of_another_program_or_what_was_imported_from_it(
         sheet = verify.verify(*given)
         assert sheet.faults == [], sheet
         assert "original" in {check.name for check in sheet.checks if check.found == "holds"}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_base_shaped_folder_of_opus_mt_has_no_fault(tmp_path: Path) -> None:
+    marian_folders.tokenizer(tmp_path)
+    table = json.loads((tmp_path / "vocab.json").read_text("utf-8"))
+    table = {token: place for place, token in enumerate([*table][:-1])}
+    table |= {f"filler{place}": place for place in range(len(table), 58_100)} | {"<pad>": 58_100}
+    (tmp_path / "vocab.json").write_text(json.dumps(table), "utf-8")
+    shape = dict(encoder_layers=6, decoder_layers=6, encoder_ffn_dim=2048, decoder_ffn_dim=2048)
+    shape |= dict(encoder_attention_heads=8, decoder_attention_heads=8, max_position_embeddings=512)
+    marian_folders.model(tmp_path, (58_101, 58_101), d_model=512, spread=0.02, **shape)
+    sheet = verify.verify(tmp_path)
+    assert sheet.faults == [], sheet
+    held = {check.name: check.said for check in sheet.checks if check.found == "holds"}
+    assert {"watching", "neighbours", "threads", "cache", "engine", "original"} <= {*held}
+    assert held["edits"].startswith("an edit of each of 423 tensors")
