@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it
     from pellucid.config.schema import VocabularyConfig as VocabularyConfig
     from pellucid.experiments import experiment as experiment
     from pellucid.explanation import Explanation as Explanation
+    from pellucid.explanation import Movie as Movie
     from pellucid.learning.run import train as train
     from pellucid.learning.run import training as training
     from pellucid.learning.saving import average as average
@@ -44,6 +45,7 @@ if TYPE_CHECKING:  # an alias that repeats the name tells a type checker that it
     from pellucid.translate.translation import Translation as Translation
     from pellucid.translator import Translator as Translator
     from pellucid.translator import load as load
+    from pellucid.translator import movie as movie
     from pellucid.worked.attention import attention as attention
 
     read_config = toml_file.read
@@ -57,7 +59,7 @@ _ROOMS = {
     "config.schema": "Config DataConfig ModelConfig TrainingConfig TranslationConfig VocabularyConfig",
     "config.toml_file": "read_config",
     "experiments": "experiment",
-    "explanation": "Explanation",
+    "explanation": "Explanation Movie",
     "learning.run": "train training",
     "learning.saving": "average",
     "learning.step": "Step Update Validation",
@@ -72,7 +74,7 @@ _ROOMS = {
     "translate.likelihood": "Score",
     "translate.significance": "Difference significance",
     "translate.translation": "Hypothesis Translation",
-    "translator": "Translator load",
+    "translator": "Translator load movie",
     "worked.attention": "attention",
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names.split()}

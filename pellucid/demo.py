@@ -17,11 +17,11 @@ from pellucid.folder.whole_file import refuse_foreign
 from pellucid.learning.claim import refuse_taken
 from pellucid.learning.run import train
 from pellucid.translate.evaluate import exactly_right
-from pellucid.translator import Translator, load
+from pellucid.translator import Translator, load, movie
 
 EXPLAINED = ("How are you", "hi")
 # What the demo writes into its folder.
-DATA, MODEL, PAGE = "data", "model", "how-are-you.html"
+DATA, MODEL, PAGE, MOVIE = "data", "model", "how-are-you.html", "how-it-learned.html"
 Sentences = dict[tuple[str, str], list[tuple[str, str]]]  # (source, its one right translation) by direction
 
 WHAT_NEXT = """\
@@ -64,7 +64,7 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     say: a function that prints a line."""
     config, page, number = configuration(out), out / PAGE, itertools.count(1)
     # Before anything is written: no file of anyone else is in the way.
-    refuse_foreign([page])
+    refuse_foreign([page, out / MOVIE])
     if train:
         refuse_taken(out / MODEL)
     say(f"{next(number)}. The phrasebook: sentences a grammar makes in English, French, Spanish and Hindi.")
@@ -89,6 +89,9 @@ def run(out: Path, train: bool, say: Callable[[str], None]) -> None:
     text, to = EXPLAINED
     translator.explain(text, to=to).to_html(page)
     say(f'{next(number)}. The page that shows every matrix of "{text}": {page.resolve()}')
+    if train:
+        movie(out / MODEL, text, to).to_html(out / MOVIE)
+        say(f"{next(number)}. How the training learned it, with a slider: {(out / MOVIE).resolve()}")
     for line in WHAT_NEXT.format(model=shlex.quote(str(out / MODEL) if train else "demo")).split("\n"):
         say(line)
 

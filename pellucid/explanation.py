@@ -1,9 +1,11 @@
-"""The result of `translator.explain`: an explained translation, with a method for each way to show it."""
+"""The result of `translator.explain`: an explained translation, with a method for each way to show it; and of
+`pellucid.movie`: such explanations by the models that a training kept."""
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pellucid.errors import PellucidError, Setting, UsageError
@@ -24,12 +26,17 @@ from pellucid.show.ledger_text import share_parts
 from pellucid.show.panels import draw_panels
 from pellucid.show.pictures import picture
 from pellucid.show.reading_text import brief_parts, more_parts, reading_parts, tensor_parts
-from pellucid.show.tables import Part, print_parts
+from pellucid.show.tables import Note, Part, Table, print_parts
 from pellucid.translate.source_share import source_shares
 from pellucid.translate.text_translator import TextTranslator
 
 if TYPE_CHECKING:
     from pellucid.page.widget import Widget
+
+LEGEND = (
+    "loss: of the training at this step. probability: of the last line's words, their geometric mean. "
+    "source: its share in the translation. order: Kendall's τ, 1 if the words stand as in the source."
+)
 
 
 @dataclass(frozen=True)
@@ -176,3 +183,38 @@ class Explanation(Reading):
             return reading_parts(self, width) + shares + beyond
 
         print_parts(parts)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a model of a training says of one sentence, after so many updates."""
+
+    step: int
+    loss: float | None  # of the training at this step; None before the first
+    explanation: Explanation
+    probability: float  # of the last frame's words, their geometric mean
+
+
+@dataclass(frozen=True)
+class Movie:
+    """A sentence explained by each model that a training kept: how it learned to translate it."""
+
+    frames: list[Frame]  # the first model first
+
+    def to_html(self, path: str | Path) -> None:
+        """Write a page with a slider over the frames; each has every matrix, as `Explanation.to_html`
+        writes."""
+        shown = [(each.explanation, each.explanation.translator, f"step {each.step}") for each in self.frames]
+        told = [{"step": each.step, "loss": each.loss} for each in self.frames]
+        write(place(path), page(shown[::-1], movie=told[::-1]).encode())
+
+    def show(self) -> None:
+        """Print a line for each frame: losses, shares, the order of the words and the translation."""
+        names = ["step", "loss", "probability", "source", "order", "translation"]
+        rows = [
+            [each.step, each.loss, each.probability, fmean(each.explanation.source_shares),
+             each.explanation.alignment().order, each.explanation.translation.text]
+            for each in self.frames
+        ]  # fmt: skip
+        title = Note(f"How a training learned: {self.frames[-1].explanation.title}", "bold")
+        print_parts(lambda width: [title, "", Table(names, rows, form=2), "", LEGEND])

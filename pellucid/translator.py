@@ -1,16 +1,20 @@
-"""The facade: a translator, loaded from a folder or from the package, that also explains and compares."""
+"""The facade: a translator, loaded from a folder or from the package, that also explains and compares; and
+the movie of how it learned."""
 
 import importlib.resources
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import torch
 
 from pellucid.data.corpus import Pair
 from pellucid.decoding.ensemble import check_same_vocabulary
 from pellucid.errors import UsageError
-from pellucid.explanation import Explanation
+from pellucid.explanation import Explanation, Frame, Movie
+from pellucid.folder.checkpoint import FRAMES, whole_states
 from pellucid.folder.load import device_named
 from pellucid.interop.hub import PREFIX, folder_on_hub
 from pellucid.interop.importing import load_folder
@@ -72,6 +76,27 @@ def load(
     if usual := first.manifest.get("provenance", {}).get("source_share"):
         translator.usual_share = UsualShare(**usual)
     return translator
+
+
+def movie(
+    run: str | Path, source: str, to: str | None = None, target: str | None = None, device: str = "auto"
+) -> Movie:
+    """Explain a sentence with each model that a training kept for this, [training] frames: its own
+    translation, or `target`. run: the folder of the training."""
+    states = [(state.step, state.state["loss"]) for state in whole_states(Path(run) / FRAMES)]
+    if not states:
+        raise UsageError(
+            f"{run} keeps no models for a movie. Train with [training] frames = 9: it keeps the first one, "
+            "the last one and seven between them, most of them early, in half precision."
+        )
+    made: list[Frame] = []
+    for step, loss in states:  # the last one first
+        translator = load(Path(run) / FRAMES / "checkpoints" / f"step-{step}", device, precision="fp32")
+        explanation = translator.explain(source, to, target)
+        last = made[0].explanation.translation.text if made else explanation.translation.text
+        steps = translator.explain(source, to, last).steps
+        made.append(Frame(step, loss, explanation, math.exp(-fmean(each.loss for each in steps))))
+    return Movie(made[::-1])
 
 
 def folder_of(model: str | Path) -> Path:

@@ -8,18 +8,18 @@ from typing import Any
 from pellucid.cli.lines import put, tell
 from pellucid.config.toml_file import short_names
 from pellucid.errors import UsageError
-from pellucid.explanation import Explanation
+from pellucid.explanation import Explanation, Movie
 from pellucid.folder.whole_file import place, refuse_foreign
 from pellucid.reading.causal_map import CausalMap
 from pellucid.reading.ledger import Ledger
 from pellucid.show.pictures import whole_set
-from pellucid.translator import load
+from pellucid.translator import load, movie
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Explain a translation: write the files that the options name, then print tables on standard output."""
     put([])  # raises at once if there is no standard output
-    names = [name for name in ("html", "json", "npz") if getattr(arguments, name) is not None]
+    names = [name for name in ("html", "json", "npz", "movie") if getattr(arguments, name) is not None]
     files = {name: place(getattr(arguments, name)) for name in names}
     if arguments.beside is not None and arguments.html is None:
         raise UsageError("--beside adds another model to a page. Name the file of the page with --html.")
@@ -29,17 +29,19 @@ def run(arguments: argparse.Namespace) -> None:
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     ledger = None if arguments.ledger is None else _ledger(arguments, explanation)
     causal = None if arguments.map is None else _map(arguments.map, explanation)
+    learned = None if arguments.movie is None else _movie(arguments)
     for name, file in files.items():
         more = _beside(arguments, explanation) if name == "html" and arguments.beside else {}
         more |= {"ledger": ledger, "causal_map": causal} if name == "json" else {}
-        getattr(explanation, f"to_{name}")(file, **more)
+        write = learned.to_html if learned and name == "movie" else getattr(explanation, f"to_{name}")
+        write(file, **more)
         tell(f"written: {file}")
     if arguments.png:
         _draw(explanation, arguments.png)
     # Printing comes last: the reader of a pipe may close it.
     if arguments.alignment:
         put([str(explanation.alignment())])
-    elif found := ledger or causal:
+    elif found := ledger or causal or learned:
         found.show()
     elif arguments.against is not None:
         other = translator.explain(arguments.text, to=arguments.to, target=arguments.against)
@@ -65,6 +67,10 @@ def _map(word: str, explanation: Explanation) -> CausalMap:
         listed = ", ".join(tokens)
         raise UsageError(f"--map {word}: the sentence has it {len(places)} times. Its tokens: {listed}.")
     return explanation.causal_map(None, places[0])
+
+
+def _movie(arguments: argparse.Namespace) -> Movie:
+    return movie(arguments.model, arguments.text, arguments.to, arguments.target, arguments.device)
 
 
 def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str, Any]:

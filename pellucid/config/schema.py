@@ -173,6 +173,7 @@ class TrainingConfig(Section):
     # minutes without a checkpoint after which to write one; 0 is off; None: `minutes` / 10, at most 10
     checkpoint_minutes: float | None = number(None, 0.0, 1e7)
     keep_checkpoints: int = number(2, 2, 10_000)
+    frames: int = number(0, 0, 1000)  # models kept in half precision for the movie of learning; 0 is off
     average: int = number(5, 0, 1000)  # number of last validated models that make averaged/; 0 is off
     patience: int = number(0, 0, 1_000_000)  # validations without a better one before stopping; 0 is off
     # steps in a row that may be skipped because the loss or the gradient is not finite

@@ -40,6 +40,7 @@ from pellucid.text.vocabulary import Vocabulary
 CONFIG, WEIGHTS = "config.toml", "weights.safetensors"
 TENSORS, STATE = "tensors.safetensors", "state.json"
 AVERAGING = "averaging"  # in the folder of a run: the weights of the last validations
+FRAMES = "frames"  # in the folder of a run: models of some steps, in half precision
 AGAIN = ".again"  # a new checkpoint of a step that has one, until it replaces that
 
 

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.errors import PellucidError, Setting, UsageError
-from pellucid.folder.checkpoint import AVERAGING, CONFIG, STATE, TENSORS, WEIGHTS, read_tensors
+from pellucid.folder.checkpoint import AVERAGING, CONFIG, FRAMES, STATE, TENSORS, WEIGHTS, read_tensors
 from pellucid.folder.manifest import is_sealed, read_manifest, read_sealed
 from pellucid.model import Transformer
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
@@ -36,8 +36,8 @@ class Loaded(NamedTuple):
 def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded:
     """Load a model to translate with, from a model folder or from a checkpoint of a training run.
 
-    Such a checkpoint is checkpoints/step-N or averaging/checkpoints/step-N in the run's folder; its
-    vocabulary is read from last/.
+    Such a checkpoint is checkpoints/step-N, averaging/checkpoints/step-N or frames/checkpoints/step-N in the
+    run's folder; its vocabulary is read from last/.
     """
     folder = Path(folder)
     if (folder / STATE).is_file():
@@ -66,7 +66,7 @@ def without_weights(config: ModelConfig) -> Transformer:
 def _load_step(folder: Path, device: str | torch.device) -> Loaded:
     manifest, files = read_sealed(folder, "training state", (TENSORS, STATE))
     run, weights = folder.resolve().parent.parent, read_tensors(files[TENSORS], folder / TENSORS)
-    if run.name == AVERAGING:  # weights only
+    if run.name in (AVERAGING, FRAMES):  # weights only
         run = run.parent
     else:  # AdamW's moments and random numbers too
         weights = {name[6:]: tensor for name, tensor in weights.items() if name.startswith("model.")}

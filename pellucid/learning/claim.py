@@ -8,7 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from pellucid.errors import PellucidError, Setting, UsageError
-from pellucid.folder.checkpoint import AVERAGING, CONFIG, WEIGHTS, is_run
+from pellucid.folder.checkpoint import AVERAGING, CONFIG, FRAMES, WEIGHTS, is_run
 from pellucid.folder.manifest import MANIFEST
 from pellucid.folder.whole_file import making, writing
 from pellucid.learning.log import LOG, METRICS
@@ -17,7 +17,7 @@ from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
 LOCK = ".lock"  # empty; it stays, and marks the files beside it as a run's, even before the first checkpoint
 MODEL = (MANIFEST, CONFIG, WEIGHTS, *sorted(VOCABULARY_FILES), ".new")
 # All names that a run writes. In a folder without a run, a file of such a name belongs to somebody else.
-WRITTEN = (*MODEL, "last", "averaged", AVERAGING, "checkpoints", METRICS, LOG)
+WRITTEN = (*MODEL, "last", "averaged", AVERAGING, FRAMES, "checkpoints", METRICS, LOG)
 
 
 @contextmanager

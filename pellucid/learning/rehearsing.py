@@ -47,7 +47,7 @@ def _report_disk(run: Run) -> None:
     """Say how much the models and checkpoints take on the disk, and how much is free there."""
     settings, size = run.config.training, 4 * sum(each.numel() for each in run.learner.model.parameters())
     # Checkpoints have AdamW's moments too, and one is written before another is removed.
-    needed = size * (3 * (settings.keep_checkpoints + 1) + settings.average + 4)
+    needed = size * (3 * (settings.keep_checkpoints + 1) + settings.average + settings.frames // 2 + 4)
     there = next(path for path in (run.out.absolute(), *run.out.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     few = " FREE MORE, or keep fewer: [training] keep_checkpoints, average." if free < needed else ""

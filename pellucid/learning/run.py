@@ -20,6 +20,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.importing import config_of
 from pellucid.learning.claim import claim
 from pellucid.learning.cost import cost_of, peak
+from pellucid.learning.frames import keep_frame
 from pellucid.learning.log import Log, figures_of, plain_lines, say, showing
 from pellucid.learning.memory import TRIM_EVERY, DoesNotFit, split_message, trim_heap
 from pellucid.learning.ranks import joined, rank_here, was_restarted
@@ -106,12 +107,14 @@ def _steps(asked: Request) -> Generator[Step]:
             oldest = min(10.0, (settings.minutes or math.inf) / 10)
         while not _is_done(run):
             taken, now = [*itertools.islice(batches, settings.accumulate)], time.perf_counter()
+            done = run.done
             try:
                 update = run.learner.learn([each[2] for each in taken], run.position.step + 1, run.done)
             except DoesNotFit:
                 save(run)
                 raise
             step = _validate_if_due(run, _count(run, taken, update, now, began), began)
+            keep_frame(run, done, update.plain_loss, _is_done(run))
             position = run.position
             log.measure(figures_of(step))
             note(step)
@@ -187,6 +190,7 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
                     log.measure(start | {"validation": validate_start(run, model).figures()})
                 run.position = ranks.from_first(run.position)
             save(run)  # a resume needs the vocabulary, and a full disk shows before the first step
+            keep_frame(run)
         # Before the workers start, which take the cores for some seconds, and while memory is free.
         peak(run.learner.device, run.learner.precision, torch.get_num_threads())
         with closing(run.learner):

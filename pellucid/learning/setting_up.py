@@ -34,7 +34,8 @@ from pellucid.model import Transformer, initialise
 from pellucid.text.vocabulary import Vocabulary
 
 # Settings that decide when a run stops and what it keeps, not what it learns.
-ENDING = ("steps", "minutes", "checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "patience")
+KEEPING = ("checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "frames")
+ENDING = ("steps", "minutes", "patience", *KEEPING)
 Hashes = Mapping[str, str]  # the SHA-256 of each file
 
 

@@ -5,11 +5,12 @@ its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "tex
 "attention.weights" or "residual.sum", "models": [{"computes": whether the page has all weights and can run
 the model, "parameter_count", "config": its ModelConfig, "usual_share": {"low", "median", "high"} or null,
 "translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
-parameters]}, "vocabulary": see spelling.py}], "runs": [{"name", "title", "text", "translation", "to",
-"forced", "model": its index in "models", "source", "target", "expected": tokens, "source_ids", "target_ids",
-"steps": as in an explanation's JSON, "difference": of the search and this pass, "source_shares": of the
-expected tokens, if the page cannot compute them, "tensors": {name: {"axes", "shape", and a place, or "how": a
-key of HOW}}}]}.
+parameters]}, "vocabulary": see spelling.py}] (a later model has only what differs from the first), "movie":
+[{"step", "loss" of the training}] of each run, or null, "runs": [{"name", "title", "text", "translation",
+"to", "forced", "model": its index in "models", "source", "target", "expected": tokens, "source_ids",
+"target_ids", "steps": as in an explanation's JSON, "difference": of the search and this pass,
+"source_shares": of the expected tokens, if the page cannot compute them, "tensors": {name: {"axes", "shape",
+and a place, or "how": a key of HOW}}}]}.
 
 A place is {"block", "offset" in bytes, "type": "float16" if all numbers fit into 16 bits unchanged, absent
 for float32}. If "computes" is false, the decoder's logits and probabilities have only the best tokens of each
@@ -58,19 +59,27 @@ COMPUTES = 400_000  # parameters: the page carries all weights of a model up to 
 
 
 def payload(shown: Sequence[Shown], **further: Any) -> str:
-    """Return the data of one or two readings as HTML elements: "payload" holds the header with the entries of
-    `further`, and "block-0", "block-1" and so on hold the numbers."""
+    """Return the data of readings as HTML elements: "payload" holds the header with the entries of `further`,
+    and "block-0", "block-1" and so on hold the numbers. Of a movie they are the models' weights alone, if the
+    page can compute with them."""
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}
     names = dict.fromkeys(name for reading, _, _ in shown for name in reading.trace)
     runs = [
-        _run(reading, _tensors(reading, translator, parameters[id(translator)], blocks))
+        _run(
+            reading,
+            {}
+            if further.get("movie") and computes(translator)
+            else _tensors(reading, translator, parameters[id(translator)], blocks),
+        )
         | {"model": list(traced).index(id(translator)), "name": visible(called)}
         | ({} if computes(translator) else {"source_shares": _source_shares(reading, translator)})
         for reading, translator, called in shown
     ]
     models = [_model(*traced[key], parameters[key], blocks, computes(traced[key][0])) for key in traced]
+    # A later model has only what differs from the first: all frames of a movie share a vocabulary.
+    models[1:] = [{key: each[key] for key in each if each[key] != models[0][key]} for each in models[1:]]
     data = header(names, models=models, runs=runs, **further)
     return "\n".join([json_block("payload", data), *blocks.html()])
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -128,6 +129,14 @@ class Alignment:
 
     def __str__(self) -> str:
         return " ".join(f"{link.source}-{link.target}" for link in self.links)
+
+    @property
+    def order(self) -> float | None:
+        """Return Kendall's τ of the links: 1 if the target words stand in the order of their source words, −1
+        if in the reverse order. Pairs with the same source word are left out; None if no pair is left."""
+        pairs = combinations(sorted(self.links, key=lambda link: link.target), 2)
+        signs = [1 if one.source < other.source else -1 for one, other in pairs if one.source != other.source]
+        return sum(signs) / len(signs) if signs else None
 
 
 def align(reading: Reading) -> Alignment:

@@ -29,7 +29,16 @@ IN_FOLDERS = (
 )
 CORPUS = [f"{part}.{side}" for part in ("train", "validation", "test") for side in ("en", "es")]
 PICTURES = [f"{name}.{ending}" for name in experiments.NAMES for ending in ("json", "png")]
-OTHERS = ["README.txt", "how-are-you.html", "page.html", "thesis.txt", ".hidden", "looked.png", "words.png"]
+OTHERS = [
+    "README.txt",
+    "how-are-you.html",
+    "how-it-learned.html",
+    "page.html",
+    "thesis.txt",
+    ".hidden",
+    "looked.png",
+    "words.png",
+]
 FILES = [
     *(name for name in RUN if not any(path.startswith(f"{name}/") for path in IN_FOLDERS)),
     *(*IN_FOLDERS, *CORPUS, *PICTURES, *OTHERS, "spa.txt"),

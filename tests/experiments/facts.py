@@ -69,10 +69,18 @@ def facts() -> dict[str, Any]:
         "log": math.log,
         "log10": math.log10,
         "leakage": leakage,
+        "learned": learned,
         "may_look": may_look,
         "softmax": lambda numbers: np.exp(numbers) / np.exp(numbers).sum(),
         "norm": lambda numbers: (np.array(numbers) - np.mean(numbers)) / np.sqrt(np.var(numbers) + 1e-5),
     }
+
+
+def learned(step: int, *columns: int) -> list[float]:
+    """Return numbers of a step of the first sentence in docs/results/learning.md, by their columns."""
+    text = (ROOT / "docs" / "results" / "learning.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith(f"| {step} |"))
+    return [float(row.split("|")[1 + column]) for column in columns]
 
 
 def leakage(row: str) -> list[float]:

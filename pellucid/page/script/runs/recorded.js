@@ -5,18 +5,35 @@ import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
 import { madeOnce } from "../base/text.js";
 import { openVocabulary } from "../words/vocabulary.js";
-import { computing } from "./computed.js";
+import { computedRun, computing } from "./computed.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
-/** Read the header of the file. Tensors are unpacked later, when a view needs them. */
+/** Read the header of the file. Tensors are unpacked later, when a view needs them; so are the frames of a movie, but for
+ *  the one that the address asks for and the last one, which has number 0. */
 export const openPage = async () => {
   const header = JSON.parse(document.getElementById("payload").textContent);
-  page.models = await Promise.all(header.models.map(openModel));
-  page.header = header;
-  page.runs = header.runs.map(recordedRun);
+  Object.assign(page, { header, runs: header.runs.map(() => null), open: openRunAt });
+  const [, asked = 0] = /[?&]run=(\d+)/.exec(location.hash) ?? [];
+  await Promise.all(
+    (header.movie ? [0, Math.min(asked, header.runs.length - 1)] : [...header.runs.keys()]).map(openRunAt),
+  );
   return page;
 };
+
+const openedRuns = new Map();
+
+/** Open an explanation of the file with its model, once. A later model has only what differs from the first. */
+const openRunAt = (at) =>
+  madeOnce(openedRuns, at, async () => {
+    const { runs, models } = page.header;
+    const { model } = runs[at];
+    const opened = await madeOnce(openedModels, model, () => openModel({ ...models[0], ...models[model] }));
+    page.models[model] = opened;
+    return (page.runs[at] = recordedRun(runs[at], opened));
+  });
+
+const openedModels = new Map();
 
 /** Return a model of the header with its vocabulary and its parameters, by their names in the model's state_dict. */
 const openModel = async (model) => {
@@ -29,9 +46,11 @@ const openModel = async (model) => {
   return { ...model, maker, parameters, vocabulary: openVocabulary(model.vocabulary, model.config) };
 };
 
-/** Return an explanation of the file as a run. */
-const recordedRun = (recorded) => {
-  const model = page.models[recorded.model];
+/** Return an explanation of the file as a run. Those of a movie hold no tensors: their models compute them. */
+const recordedRun = (recorded, model) => {
+  const { text, to, translation, forced, source_ids: source, target_ids: expected } = recorded;
+  if (!Object.keys(recorded.tensors).length)
+    return computedRun(model, { text, to, translation, forced, source, expected });
   return openRun(recorded, model, readerOf(recorded.tensors, model));
 };
 

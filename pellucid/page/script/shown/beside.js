@@ -13,7 +13,7 @@ import { stepsTable } from "./sentence.js";
 /** Return the run that is shown beside the current one, or null. */
 export const besideOf = async (before) => {
   if (state.beside === "before") return before;
-  if (state.beside !== "other" || page.runs.length < 2 || state.text !== null) return null;
+  if (state.beside !== "other" || page.runs.length < 2 || page.header.movie || state.text !== null) return null;
   const other = page.runs[otherRun()];
   const isShown = isSwitched(state.switches) && !cannotSwitch(other, state.switches);
   return runInTime(isShown ? await runSwitched(other, state.switches) : other);
@@ -21,10 +21,11 @@ export const besideOf = async (before) => {
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
-/** Make a chooser of the page's explanations and a button for side by side; null if there is only one. The model of the
+/** Make a chooser of the page's explanations and a button for side by side; null if there is only one, and in a
+ *  movie, which has a slider. The model of the
  *  chosen explanation also translates the reader's sentence. */
 export const choiceOfRuns = () => {
-  if (page.runs.length < 2) return null;
+  if (page.runs.length < 2 || page.header.movie) return null;
   const isOwn = state.text !== null;
   const isBeside = state.beside === "other" && !isOwn;
   const runs = page.runs.map((run, at) => ({

@@ -16,6 +16,7 @@ import { modelOf } from "./drawing.js";
 import { effectOf } from "./effect.js";
 import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
+import { showFrame, startMovie } from "./movie.js";
 import { drawSwitches, startSwitches } from "./panel.js";
 import { givenInWords, headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
@@ -58,7 +59,7 @@ const runsInstead = (asked, error) => {
 /** Return the runs of the state: base (no switches) and whole (with switches), at all positions; before and run, the same
  *  two at the current step (before is null if they are one); beside, the run to compare with. */
 const runsOfView = async () => {
-  const chosen = page.runs[state.run];
+  const chosen = await page.open(state.run);
   const base = state.text === null ? chosen : await ownRun(state.text, state.to, state.target, chosen.model);
   const reason = isSwitched(state.switches) ? cannotSwitch(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
@@ -106,6 +107,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   drawFor("typing", [whole.model], () => fitTyping(whole.model));
   if (!state.fault) drawFor("typed", [state.text, state.to, state.target, state.run], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
+  drawFor("frame", [state.run, state.text, state.to, state.target], showFrame);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
   const switchFacts = [whole, switches, mode, cached, block, head];
@@ -197,6 +199,7 @@ export const startPage = async (open) => {
   found("open-tour").addEventListener("click", () => openOrClose("tour"));
   found("open-own").addEventListener("click", () => openOrClose("own"));
   startSwitches();
+  startMovie();
   found("skip").addEventListener("click", () => focusLevel(null));
   found("dock").hidden = false;
   for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);

@@ -26,16 +26,17 @@ export const drawStage = async (run, beside, place) => {
 };
 
 /** On a narrow screen, the stage covers the page: the Tab key must not reach elements behind it, and the stage itself
- *  tells what a switch changed. */
+ *  has the slider of a movie and tells what a switch changed. */
 export const holdBehind = (isOpen) => {
   const isOver = isOpen && isNarrow.matches;
-  const [stage, effect] = [found("stage"), found("effect")];
+  const stage = found("stage");
   for (const behind of found("page").children) behind.inert = isOver && behind !== stage;
   stage.setAttribute("role", isNarrow.matches ? "dialog" : "region");
   const [home, before] = isOver
     ? [stage, stage.querySelector(".stage-row")]
     : [document.querySelector(".masthead"), null];
-  if (effect.parentElement !== home) home.insertBefore(effect, before);
+  for (const each of [found("movie"), found("effect")])
+    if (each.parentElement !== home) home.insertBefore(each, before);
 };
 
 isNarrow.addEventListener("change", () => holdBehind(state.block !== "" && state.open !== "own"));

@@ -130,7 +130,8 @@ export const stateOf = (hash) => {
   const number = (key, otherwise = null) => (/^\d+$/.test(asked.get(key) ?? "") ? Number(asked.get(key)) : otherwise);
   const oneOf = (key, values, otherwise = "") => (values.includes(asked.get(key)) ? asked.get(key) : otherwise);
   const name = asked.get("name");
-  const run = page.runs[number("run", 0)] ?? page.runs[0];
+  const at = Math.min(number("run", 0), page.runs.length - 1);
+  const run = page.runs[at] ?? page.runs[0]; // a frame of a movie that is not open yet has the same parts
   const place = placeOf(name, asked.get("in"), run);
   const [, row = null, column = null] = (/^(\d+),(\d+)$/.exec(asked.get("cell")) ?? []).map(Number);
   const only = number("only");
@@ -148,7 +149,7 @@ export const stateOf = (hash) => {
   return {
     ...FIRST_STATE,
     ...place,
-    run: page.runs.indexOf(run),
+    run: at,
     text: asked.get("text"),
     to: asked.get("to"),
     target: (asked.has("text") && asked.get("target")) || null,
