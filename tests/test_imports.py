@@ -13,10 +13,10 @@ from network import NO_NETWORK
 import pellucid
 
 PUBLIC = (
-    "Config DataConfig Difference Explanation Hypothesis ModelConfig PellucidError Record Score Step Trace "
-    "TrainingConfig Transformer Translation TranslationConfig Translator Update UsageError Validation "
-    "VocabularyConfig __version__ attention average editing edits evaluate experiment find_leak "
-    "find_nonfinite gradients load read_config significance trace train training"
+    "Config DataConfig Difference Explanation Hypothesis ModelConfig Movie PellucidError Record Score Step "
+    "Trace TrainingConfig Transformer Translation TranslationConfig Translator Update UsageError "
+    "Validation VocabularyConfig __version__ attention average editing edits evaluate experiment find_leak "
+    "find_nonfinite gradients load movie read_config significance trace train training"
 )
 
 # What only some calls need: slow to import, or an extra that may be absent.
