@@ -172,7 +172,9 @@ def test_a_walk_at_random(
             assert float(theirs[widget.cell]) == pytest.approx(number, rel=1e-4, abs=1e-5), address
             if not kept:
                 rows = theirs[tuple(slice(size) for size in shape)]
-                torch.testing.assert_close(torch.tensor(values).view(shape), rows, rtol=1e-4, atol=1e-5)
+                torch.testing.assert_close(
+                    torch.tensor(values, dtype=rows.dtype).view(shape), rows, rtol=1e-4, atol=1e-5
+                )
             if chance.random() < 0.3 and (words := frame.locator("#effect .anew").all_inner_texts()):
                 assert words[0] == widget.translate().translation.text
 
