@@ -1,5 +1,7 @@
 """Marian's own folders: the numbers are Marian's, and those of MarianMT with Marian's positions."""
 
+import os
+import random
 import re
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,7 @@ from marian_folders import phrases, transformers
 
 from pellucid.errors import PellucidError
 from pellucid.interop.importing import import_model, load_folder
-from pellucid.translator import load
+from pellucid.translator import Translator, load
 
 SHAPES: dict[str, dict[str, Any]] = {
     "as OPUS-MT": {},
@@ -77,10 +79,9 @@ def as_marian_mt(arrays: marian_npz.Arrays, config: Any) -> Any:
     return model
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_logits_are_those_of_marian_mt_with_marians_positions(name: str, tmp_path: Path) -> None:
-    arrays = marian_npz.folder(tmp_path / "marian", **SHAPES[name])
-    translator = load(tmp_path / "marian", device="cpu")
+def check_logits(folder: Path, arrays: marian_npz.Arrays) -> Translator:
+    """The logits are those of MarianMT with Marian's positions, and the added token is never said."""
+    translator = load(folder, device="cpu")
     config = translator.model.config
     theirs, chance = as_marian_mt(arrays, config), torch.Generator().manual_seed(1)
     source, target = (torch.randint(config.vocabulary - 1, (4, 9), generator=chance) for _ in range(2))
@@ -89,12 +90,33 @@ def test_logits_are_those_of_marian_mt_with_marians_positions(name: str, tmp_pat
         said = theirs(input_ids=source, decoder_input_ids=target).logits
         ours = translator.model(source, None, target)
     assert (ours - said)[..., :-1].abs().max() < 1e-4
-    assert (ours.softmax(-1)[..., -1] < 1e-12).all()  # the added token
+    assert (ours.softmax(-1)[..., -1] < 1e-12).all()
+    return translator
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_logits_are_those_of_marian_mt_with_marians_positions(name: str, tmp_path: Path) -> None:
+    translator = check_logits(tmp_path / "marian", marian_npz.folder(tmp_path / "marian", **SHAPES[name]))
     with pytest.warns(UserWarning, match="reads no such model"):
         import_model(tmp_path / "marian", tmp_path / "ours")
     kept = load(tmp_path / "ours", device="cpu")
     assert kept.translate("The cat", beam=3) == translator.translate("The cat", beam=3)
     assert kept.config.model.positions == "marian"
+
+
+def test_random_shapes_too(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(1 << 30)
+    print("seed:", seed)
+    chance = random.Random(seed)
+    for place in range(int(os.environ.get("PELLUCID_ROUNDS", "2"))):
+        shared, tied = chance.random() < 0.5, chance.random() < 0.5
+        shape = 4 * chance.randint(1, 12), chance.randint(1, 70), chance.choices([1, 2, 3], k=2)
+        arrays = marian_npz.folder(
+            tmp_path / f"{place}", how=chance.choice(["table", "apart", "spm"]), seed=seed + place,
+            shape=shape, transformer_ffn_activation=chance.choice(["swish", "relu"]),
+            tied_embeddings=str(tied).lower(), tied_embeddings_all=str(shared).lower(),
+        )  # fmt: skip
+        check_logits(tmp_path / f"{place}", arrays)
 
 
 def test_text_is_cut_as_the_vocabulary_says(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def sums_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:sentence:UserWarning")
+@pytest.mark.filterwarnings("ignore:(sentence|target):UserWarning")
 @pytest.mark.parametrize("kind", ["marian", "marian gelu", "marian relu", "nllb", "m2m100"])
 def test_the_readings_add_up_in_imported_models(kind: str, tmp_path: Path, sums_alone: None) -> None:
     from marian_folders import CODES, many_languages, opus, phrases
@@ -92,7 +92,7 @@ def test_the_readings_add_up_in_imported_models(kind: str, tmp_path: Path, sums_
 @pytest.mark.mirror
 @pytest.mark.timeout(3600)
 @pytest.mark.skipif("PELLUCID_MIRROR" not in os.environ, reason="PELLUCID_MIRROR is not set")
-@pytest.mark.filterwarnings("ignore:sentence:UserWarning")
+@pytest.mark.filterwarnings("ignore:(sentence|target):UserWarning")
 @pytest.mark.parametrize(("norm", "activation"), [("last", "relu"), ("first", "gelu"), ("first", "silu")])
 def test_the_readings_add_up_in_a_trained_base_model(
     norm: str, activation: str, tmp_path: Path, sums_alone: None
