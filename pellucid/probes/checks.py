@@ -257,7 +257,7 @@ def _original(subject: Subject) -> str:
         raise NotTried("give the folder that the model was imported from, if it was, with --original")
     parity = against_transformers(original, subject.loaded, open_foreign(original).corrected)
     if parity is None:
-        raise NotTried("transformers is not installed")
+        raise NotTried("transformers is not installed, or reads no such model")
     if not parity.same:
         raise PellucidError(str(parity))
     return str(parity)

@@ -1,7 +1,10 @@
 """fairseq's checkpoints: the numbers are those of its class, which transformers has as FSMT and M2M100."""
 
+import os
+import random
 import re
 from argparse import Namespace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from marian_folders import phrases, pieces, transformers
 
 from pellucid.errors import PellucidError
 from pellucid.interop.importing import load_folder
-from pellucid.translator import load
+from pellucid.translator import Translator, load
 
 WORDS = ["the", "cat@@", "s", "sat", *(f"word{number}" for number in range(30))]
 LAST: dict[str, Any] = dict(encoder_layers=2, decoder_layers=3, width=16, hidden=24, heads=4)
@@ -72,23 +75,70 @@ def write(folder: Path, model: Any, first: bool, shape: dict[str, Any], old: boo
     return held
 
 
-@pytest.mark.parametrize("case", ["last", "last, old", "first"])
-def test_logits_are_those_of_the_class_that_came_from_fairseq(case: str, tmp_path: Path) -> None:
-    first, shape = case == "first", FIRST if case == "first" else LAST
-    model = genuine(first, **shape)
-    write(tmp_path, model, first, shape, old="old" in case)
-    translator = load(tmp_path, device="cpu")
-    config = translator.model.config
-    assert (config.norm, config.positions, config.start_id) == (case.partition(",")[0], "fairseq", 2)
-    chance = torch.Generator().manual_seed(1)
+def check_logits(folder: Path, theirs: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Translator:
+    """The folder's logits are theirs."""
+    translator, chance = load(folder, device="cpu"), torch.Generator().manual_seed(1)
     source, target = (torch.randint(4, 38, (4, 9), generator=chance) for _ in range(2))
     target[:, 0] = 2
     with torch.no_grad():
-        said = model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
-        assert (translator.model(source, None, target) - said).abs().max() < 1e-4
+        assert (translator.model(source, None, target) - theirs(source, target)).abs().max() < 1e-4
+    return translator
+
+
+def check_written(folder: Path, first: bool, shape: dict[str, Any], old: bool) -> Translator:
+    """A folder that is written here, against the class of transformers that came from fairseq."""
+    model = genuine(first, **shape)
+    write(folder, model, first, shape, old)
+    return check_logits(
+        folder,
+        lambda source, target: model(input_ids=source, decoder_input_ids=target, use_cache=False).logits,
+    )
+
+
+@pytest.mark.parametrize("case", ["last", "last, old", "first"])
+def test_logits_are_those_of_the_class_that_came_from_fairseq(case: str, tmp_path: Path) -> None:
+    translator = check_written(tmp_path, case == "first", FIRST if case == "first" else LAST, "old" in case)
+    config = translator.model.config
+    assert (config.norm, config.positions, config.start_id) == (case.partition(",")[0], "fairseq", 2)
     assert translator.languages == (("en", "de"),)
     assert translator.vocabulary.encode_source("the cat@@ s dog") == [4, 5, 6, 3, 2]
     assert translator.vocabulary.decode_target([4, 5, 6, 2]) == "the cat@@ s"
+
+
+def test_random_shapes_too(tmp_path: Path) -> None:
+    seed = random.SystemRandom().randrange(1 << 30)
+    print("seed:", seed)
+    chance = random.Random(seed)
+    for place in range(int(os.environ.get("PELLUCID_ROUNDS", "2"))):
+        layers = dict(encoder_layers=chance.randint(1, 4), decoder_layers=chance.randint(1, 4))
+        heads = chance.choice([1, 2, 4])
+        shape = layers | dict(
+            heads=heads, width=heads * 2 * chance.randint(2, 9), hidden=chance.randint(1, 70)
+        )
+        (tmp_path / f"{place}").mkdir()
+        check_written(tmp_path / f"{place}", chance.random() < 0.5, shape, chance.random() < 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # fairseq's own, of its dependencies
+@pytest.mark.parametrize("first", [False, True])
+def test_logits_are_those_of_fairseq_itself(first: bool, tmp_path: Path) -> None:
+    fairseq = pytest.importorskip("fairseq.models.transformer", reason="pip install fairseq-fixed")
+    data = pytest.importorskip("fairseq.data")
+    held = write(tmp_path, genuine(False, **LAST), False, LAST)
+    args = Namespace(
+        **vars(held["args"]) | {"encoder_normalize_before": first, "decoder_normalize_before": first}
+    )
+    args.activation_fn = "gelu" if first else "relu"
+    fairseq.base_architecture(args)
+    sides = [data.Dictionary.load(str(tmp_path / f"dict.{language}.txt")) for language in ("en", "de")]
+    task = Namespace(source_dictionary=sides[0], target_dictionary=sides[1])
+    model = fairseq.TransformerModel.build_model(args, task).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.25)
+    torch.save(held | {"args": args, "model": model.state_dict()}, tmp_path / "checkpoint_best.pt")
+    check_logits(tmp_path, lambda source, target: model(source, torch.full((4,), 9), target)[0])
 
 
 def test_a_sentencepiece_model_beside_it_splits_text(tmp_path: Path) -> None:
