@@ -20,8 +20,8 @@ from pellucid.seeing.edits import hold
 from pellucid.seeing.trace import trace
 from pellucid.translate.likelihood import batches
 
-TOGETHER = 512  # tokens that are measured as one batch
-POSITIONS = 8192  # of gradients that are computed together: a batch's positions for each of its steps
+TOGETHER = 256  # tokens that are measured as one batch
+POSITIONS = 4096  # of gradients that are computed together: a batch's positions for each of its steps
 READ = ("encoder.token_embeddings", "decoder.token_embeddings")
 
 

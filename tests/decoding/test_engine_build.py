@@ -61,6 +61,29 @@ for seed, (width, heads, hidden, size, norm) in enumerate(
         run(native.State(native.Weights(model, precision, kernels), room), sources, given)
 print("clean")
 """
+# gcc has no square root of a vector.
+ROOT_OF = (
+    "-D__builtin_elementwise_sqrt(x)=({ f32v r = (x); for (int i = 0; i < 16; i++) r[i] = sqrtf(r[i]); r; })"
+)
+FUSED_UNDER_SANITIZERS = """
+import ctypes, itertools, random, sys
+import torch
+from learners import batch, learner
+from pellucid.learning import compiled, fused
+import test_fused
+library = ctypes.CDLL(sys.argv[1])
+compiled.library_and_kind = lambda: (library, "plain")
+rates = dict(dropout=0.3, attention_dropout=0.2, activation_dropout=0.1)
+chance = random.Random(7)
+for number, threads in itertools.product(range(6), (1, 3)):
+    compiled.torch = type("Torch", (), dict(vars(torch), get_num_threads=staticmethod(lambda: threads)))
+    model = test_fused.random_model(chance, (torch.float32, torch.bfloat16)[number % 2], **rates)
+    test_fused.pass_of(model, test_fused.random_batch(chance, model, 70 if number == 0 else 20))
+for precision, consistency in itertools.product(("fp32", "bf16"), (0.0, 5.0)):
+    taught = learner(precision=precision, consistency=consistency)
+    taught.learn([batch(3, 4, 6)], 1)
+print("clean")
+"""
 
 
 def test_a_system_without_kernels_is_named(tmp_path: Path) -> None:
@@ -95,38 +118,35 @@ def test_what_is_shipped_is_what_python_calls() -> None:
         assert fields == [field[0] for field in getattr(module, name)._fields_], name
 
 
+SANITIZERS = [("address,undefined", ("asan", "ubsan"), []), ("thread", ("tsan",), [LINGERING])]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("gcc") and shutil.which("setarch")), reason="needs gcc and setarch")
 @pytest.mark.parametrize(
-    ("sanitizers", "runtimes", "more"),
-    [("address,undefined", ("asan", "ubsan"), []), ("thread", ("tsan",), [LINGERING])],
+    ("source", "script", "sanitizers", "runtimes", "more"),
+    [
+        *((SOURCE, UNDER_SANITIZERS, *each) for each in SANITIZERS),
+        (FUSED, FUSED_UNDER_SANITIZERS, *SANITIZERS[0]),
+    ],
 )
 def test_the_sanitizers_find_nothing(
-    sanitizers: str, runtimes: tuple[str, ...], more: list[str], tmp_path: Path
+    source: Path, script: str, sanitizers: str, runtimes: tuple[str, ...], more: list[str], tmp_path: Path
 ) -> None:
     """No access outside a buffer, no overflow, no shift or alignment that C leaves open; and nothing that a
-    thread writes while another reads or writes it, nor a meeting that threads miss."""
+    thread of the engine writes while another reads or writes it, nor a meeting that threads miss."""
     built = tmp_path / "kernels.bin"
-    flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", *more]
-    command = [
-        "gcc",
-        *PLAIN_FLAGS,
-        *flags,
-        "-DISA=plain",
-        "-DDISPATCH",
-        "-DCHECKSUM=0",
-        "-shared",
-        str(SOURCE),
-    ]
-    subprocess.run([*command, "-lm", "-o", str(built)], check=True)
+    flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", ROOT_OF, *more]
+    flags += ["-DISA=plain", "-DDISPATCH", "-DCHECKSUM=0", "-shared"]
+    subprocess.run(["gcc", *PLAIN_FLAGS, *flags, str(source), "-lm", "-o", str(built)], check=True)
     where = [["gcc", f"-print-file-name=lib{name}.so"] for name in runtimes]
     environment = os.environ | {
         "LD_PRELOAD": " ".join(subprocess.check_output(each, text=True).strip() for each in where),
         "ASAN_OPTIONS": "detect_leaks=0",
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "learning"))),
     }
     result = subprocess.run(  # at fixed addresses, as the thread sanitizer needs them
-        ["setarch", "-R", sys.executable, "-c", UNDER_SANITIZERS, str(built)],
+        ["setarch", "-R", sys.executable, "-c", script, str(built)],
         env=environment,
         capture_output=True,
         text=True,
