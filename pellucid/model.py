@@ -87,6 +87,9 @@ class Encoder(Part):
         self.embedding = nn.Embedding(config.vocabulary, config.width) if own_embedding else None
         self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
         self.positions = config.positions
+        learned = config.positions == "learned"
+        self.position_embedding = nn.Embedding(config.longest, config.width) if learned else None
+        self.input_norm = Norm(config.width) if learned else None
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.norm = Norm(config.width) if config.norm == "first" else None
@@ -124,6 +127,9 @@ class Decoder(Part):
         self.embedding = nn.Embedding(config.target_size, config.width) if own_embedding else None
         self.scale = math.sqrt(config.width) if config.scale_embeddings else 1.0
         self.positions = config.positions
+        learned = config.positions == "learned"
+        self.position_embedding = nn.Embedding(config.longest, config.width) if learned else None
+        self.input_norm = Norm(config.width) if learned else None
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(DecoderLayer(config, index) for index in range(config.decoder_layers))
         self.norm = Norm(config.width) if config.norm == "first" else None
@@ -329,9 +335,18 @@ def embed(
     embedding = shared or stack.embedding
     assert embedding is not None
     vectors = stack.see("token_embeddings_BLD", embedding(ids) * stack.scale)
-    table = sinusoids(round_up(above), vectors.shape[-1], vectors.dtype, vectors.device, stack.positions)
-    positions = stack.see("positions_LD", table[where])
-    return stack.see("embedded_BLD", vectors + positions)
+    positions = stack.see("positions_LD", position_table(stack, above, vectors)[where])
+    embedded = stack.see("embedded_BLD", vectors + positions)
+    return embedded if stack.input_norm is None else stack.input_norm(embedded)
+
+
+def position_table(stack: "Encoder | Decoder", above: int, like: Tensor) -> Tensor:
+    """Return the vectors of at least the positions below `above`, L D: sinusoids, or learned ones."""
+    if stack.position_embedding is None:
+        return sinusoids(round_up(above), like.shape[-1], like.dtype, like.device, stack.positions)
+    if above > (longest := stack.position_embedding.num_embeddings):
+        raise UsageError(f"{above} tokens, and this model has learned {longest} positions. Split the text.")
+    return stack.position_embedding.weight
 
 
 def check_shapes(

@@ -15,6 +15,7 @@ from pellucid.data import phrasebook
 transformers = pytest.importorskip("transformers")
 transformers.utils.logging.disable_progress_bar()
 CODES = {"nllb": ("eng_Latn", "fra_Latn", "hin_Deva"), "m2m100": ("en", "fr", "hi")}
+CODES["mbart"] = ("en_XX", "fr_XX", "hi_IN")
 GERMAN = "die Straße über Mädchen Öl größer nicht weiß „Grüß Gott“ 1.000,50 € U-Bahn daß Füße"
 PHRASES = {phrase for part in phrasebook.split().values() for phrase in part} - {phrasebook.JE_SUIS_STUDENT}
 SIZE = 120  # pieces of each SentencePiece model
@@ -152,7 +153,7 @@ def train(transformer: Any, folder: Path, steps: int) -> None:
         optimizer.zero_grad()
 
 
-def many_languages(folder: Path, kind: str) -> Any:
+def many_languages(folder: Path, kind: str, **others: Any) -> Any:
     """Write a folder of each kind; its tokenizer."""
     lines = [*phrases("en"), *phrases("fr")]
     bpe = {"model_type": "bpe"} if kind == "nllb" else {}
@@ -164,6 +165,11 @@ def many_languages(folder: Path, kind: str) -> Any:
         (folder / "tokenizer_config.json").write_text(json.dumps(about))
         tokens = transformers.NllbTokenizer.from_pretrained(folder)
         tokens.save_pretrained(folder)
+    elif kind == "mbart":
+        (folder / "tokenizer_config.json").write_text(
+            json.dumps(about | {"tokenizer_class": "MBart50Tokenizer"})
+        )
+        tokens = transformers.MBart50Tokenizer.from_pretrained(folder)
     else:
         table = dict.fromkeys(("<s>", "<pad>", "</s>", "<unk>", *spoken))
         numbers = {token: place for place, token in enumerate(table)}
@@ -173,12 +179,17 @@ def many_languages(folder: Path, kind: str) -> Any:
         )
         tokens = transformers.M2M100Tokenizer.from_pretrained(folder)
     size = 141 + 140  # more than it has tokens, as NLLB's
-    config = transformers.M2M100Config(
+    shape: dict[str, Any] = dict(
         vocab_size=size, d_model=16, encoder_layers=2, decoder_layers=2, encoder_ffn_dim=24,
         decoder_ffn_dim=24, encoder_attention_heads=4, decoder_attention_heads=4, max_position_embeddings=64,
     )  # fmt: skip
+    shape |= others
     torch.manual_seed(0)
-    model = transformers.M2M100ForConditionalGeneration(config).eval()
+    if kind == "mbart":
+        mbart = transformers.MBartConfig(**({"scale_embedding": True, "decoder_start_token_id": 2} | shape))
+        model = transformers.MBartForConditionalGeneration(mbart).eval()
+    else:
+        model = transformers.M2M100ForConditionalGeneration(transformers.M2M100Config(**shape)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.25)

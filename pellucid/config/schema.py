@@ -89,7 +89,9 @@ class ModelConfig(Section):
     tied: bool = True
     scale_embeddings: bool = True
     # "marian": frequencies over width/2 - 1; "fairseq": also from position 2, as in M2M100 and NLLB
-    positions: str = choice("paper", "fairseq", "marian")
+    # "learned": in each stack a table of `longest` rows, and a norm on the sum, as in mBART-50
+    positions: str = choice("paper", "fairseq", "marian", "learned")
+    longest: int = number(0, 0, 1_000_000)  # tokens of a side, if positions are learned
     output_bias: bool = False
     attention_dropout: float = number(0.0, 0.0, 0.999)
     activation_dropout: float = number(0.0, 0.0, 0.999)
@@ -112,6 +114,8 @@ class ModelConfig(Section):
         if width % 2:
             pairs = "sinusoidal positions come in pairs of sine and cosine"
             yield f"width = {width} is odd: {pairs}. Use {width - 1} or {width + 1}."
+        if self.positions == "learned" and not self.longest:
+            yield 'positions = "learned" needs longest, the number of positions. Set it.'
         if self.positions != "paper" and width < 4:
             yield f'positions = "{self.positions}" needs a width of 4 or more, not {width}. Use "paper".'
         for name in ("pad_id", "unknown_id", "start_id", "end_id"):
@@ -131,7 +135,8 @@ class ModelConfig(Section):
         layers = self.encoder_layers * (4 * matrix + feed_forward)
         layers += self.decoder_layers * (8 * matrix + feed_forward)
         others = (self.target_vocabulary is not None) if self.tied else 2  # matrices of the target's own
-        return layers + self.width * (self.vocabulary + others * self.target_size)
+        tables = self.vocabulary + others * self.target_size + 2 * self.longest
+        return layers + self.width * tables
 
     @property
     def target_size(self) -> int:

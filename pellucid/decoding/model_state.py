@@ -63,7 +63,10 @@ def settings_of(module: nn.Module) -> list[object]:
 
 def is_as_configured(model: Transformer) -> bool:
     """Tell whether a model has exactly the modules and shapes of its configuration, in one data type, and no
-    parameter made in inference mode. Only then does an engine compute the same as the model."""
+    parameter made in inference mode. Only then does an engine compute the same as the model; none knows
+    learned positions."""
+    if model.config.positions == "learned":
+        return False
     if len({each.dtype for each in model.parameters()}) > 1:
         return False
     if any(each.is_inference() for each in model.parameters()):

@@ -100,7 +100,7 @@ class Serving:
             raise UsageError(
                 'precision = "int8" needs the Transformer that the configuration describes, but modules of '
                 "this model were changed, or its weights have several data types or were made in "
-                'torch.inference_mode(). Use precision = "fp32".'
+                'torch.inference_mode(), or its positions are learned. Use precision = "fp32".'
             )
         if self._decoder is None:
             if self._are_on("cuda") and self._precision != "int8":

@@ -47,6 +47,8 @@ def export(
         )
     if see and program != "onnx":
         raise UsageError("{} works with onnx only. Leave it out.", Setting("see", tuple(see)))
+    if loaded.config.model.positions == "learned":
+        raise UsageError(f"{out}: a model with learned positions (mBART-50) cannot be exported.")
     out = Path(out)
     refuse_used(out)
     with _whole(out) as part:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.config.schema import ModelConfig
+from pellucid.errors import UsageError
 from pellucid.folder.manifest import jsonable
 from pellucid.folder.version import __version__
 from pellucid.page.assembly import json_block
@@ -62,6 +63,10 @@ def payload(shown: Sequence[Shown], **further: Any) -> str:
     """Return the data of readings as HTML elements: "payload" holds the header with the entries of `further`,
     and "block-0", "block-1" and so on hold the numbers. Of a movie they are the models' weights alone, if the
     page can compute with them."""
+    if any(translator.model.config.positions == "learned" for _, translator, _ in shown):
+        raise UsageError(
+            "no page draws learned positions (mBART-50). The terminal, --json and --npz show them."
+        )
     blocks = Blocks()
     traced = {id(translator): (translator, reading.trace) for reading, translator, _ in shown}
     parameters = {key: _parameters(translator) for key, (translator, _) in traced.items()}

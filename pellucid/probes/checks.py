@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from pellucid.decoding.library import has_kernels
+from pellucid.decoding.model_state import is_as_configured
 from pellucid.errors import PellucidError
 from pellucid.folder.fingerprint import changes, fingerprint
 from pellucid.folder.load import Loaded
@@ -229,9 +230,9 @@ def _threads(subject: Subject) -> str:
 
 def _search(subject: Subject, precision: str = "fp32", watched: bool = False) -> str:
     """Compare a search, which goes on step by step, with one pass over all positions that nobody watches."""
-    if not watched and not has_kernels():
-        raise NotTried("the engine has no kernels here")
     model = subject.loaded.model
+    if not watched and not (has_kernels() and is_as_configured(model)):
+        raise NotTried("the engine has no kernels here, or does not take such a model")
     with watching(lambda name, axes, tensor: tensor, model) if watched else nullcontext():
         found = subject.search(precision)  # watched, PyTorch decodes
     theirs = subject.scores([each.token_ids for each in found])

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, cosine_similarity
 
 from pellucid.folder.load import device_of
-from pellucid.model import Transformer, sinusoids
+from pellucid.model import Transformer, position_table
 from pellucid.probes.occurrence import Occurrence, find
 from pellucid.reading.looking import align
 from pellucid.reading.passes import in_float32, quietly
@@ -138,7 +138,7 @@ def _encode(model: Transformer, occurrence: Occurrence, first: int) -> Pass:
     position `first` and the following ones."""
     source, config = torch.tensor([occurrence.ids], device=device_of(model)), model.config
     places = slice(first, first + len(occurrence.places))
-    table = sinusoids(places.stop, config.width, torch.float64, source.device, config.positions)
+    table = position_table(model.encoder, places.stop, torch.zeros(config.width, dtype=torch.float64))
     edits = rewrite("encoder.positions", table[places], at=(occurrence.places,))
     with quietly(model), trace(model, only="encoder.*", edits=edits) as seen:
         model.encode(source, None)

@@ -46,7 +46,7 @@ class Parameter:
 def kind_of(name: str) -> str:
     """Return the kind of a tensor: "decoder.layers.0.self_attention.weights" -> "attention.weights"."""
     path, _, last = name.rpartition(".")
-    part = path.rpartition(".")[2]
+    part = path.rpartition(".")[2].replace("input_norm", "norm")
     return f"{'attention' if part.endswith('_attention') else re.sub('_[0-9]+$', '', part)}.{last}"
 
 
@@ -88,6 +88,8 @@ def _source(reference: str, path: str, config: ModelConfig) -> str:
             return f"{layer}.{ADDED[stack][number]}.output"
         case "<goes on>":
             return f"{path}.sum" if first else f"{path}.norm.output"
+        case "<normed>" if path.endswith(".input_norm"):
+            return f"{stack}.embedded"
         case "<normed>":
             owner = path.removesuffix(".norm")  # a stack or a residual connection
             if owner == stack:
@@ -104,7 +106,7 @@ def _stream(stack: str, config: ModelConfig) -> list[str]:
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
     residuals = [(layer, number) for layer in range(layers) for number in ADDED[stack]]
     outputs = [f"{stack}.layers.{layer}.residual_{number}.output" for layer, number in residuals]
-    return [f"{stack}.embedded", *outputs]
+    return [f"{stack}.input_norm.output" if config.positions == "learned" else f"{stack}.embedded", *outputs]
 
 
 def _parameters(reference: str, path: str, config: ModelConfig) -> tuple[str, ...]:

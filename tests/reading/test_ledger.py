@@ -76,7 +76,7 @@ def sums_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:(sentence|target):UserWarning")
-@pytest.mark.parametrize("kind", ["marian", "marian gelu", "marian relu", "nllb", "m2m100"])
+@pytest.mark.parametrize("kind", ["marian", "marian gelu", "marian relu", "nllb", "m2m100", "mbart"])
 def test_the_readings_add_up_in_imported_models(kind: str, tmp_path: Path, sums_alone: None) -> None:
     from marian_folders import CODES, many_languages, opus, phrases
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from pellucid.errors import PellucidError
-from pellucid.interop.families import fairseq, m2m100, marian, marian_npz, pegasus
+from pellucid.interop.families import fairseq, m2m100, marian, marian_npz, mbart, pegasus
 from pellucid.interop.families.bart import Family, Reader
 from pellucid.interop.foreign import CONFIG, FAIRSEQ, MARIAN, TOKENIZER, Foreign
 
-FAMILIES = {module.FAMILY.model_type: module.FAMILY for module in (marian, m2m100, pegasus)}
+FAMILIES = {module.FAMILY.model_type: module.FAMILY for module in (marian, m2m100, pegasus, mbart)}
 TOKENIZERS = {name: read for family in FAMILIES.values() for name, read in family.tokenizers.items()}
 # Programs whose folders have no config.json: what opens them, by their weights.
 OTHERS = {

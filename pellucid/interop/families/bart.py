@@ -83,6 +83,8 @@ class Family(NamedTuple):
         own_target = target if target != size or (settings["tie_word_embeddings"] and not shared) else None
         given = {ours: settings[name] for ours, name in SETTINGS.items()}
         given |= {**self.ours, **foreign.ours, **ids}
+        if given.get("positions") == "learned":
+            given["longest"] = settings["max_position_embeddings"]
         given |= {name: float(settings[name]) for name in DROPOUTS}
         given |= {"activation": ACTIVATIONS[activation], "target_vocabulary": own_target}
         # A bias of zeros is none. One of a wrong shape counts, so that `read_weights` meets it.
@@ -102,7 +104,10 @@ def read_weights(
     known = {BIAS, HEAD, SHARED, *EMBEDDINGS, *POSITIONS, *(f"{name}s" for name in POSITIONS)}
     known |= {name for place in expected.values() for name in place.names}
     _check_ties(foreign, model)
-    _check_positions(foreign, model)
+    if model.positions == "learned":  # fairseq's first two rows are never read
+        foreign.tensors |= {name: foreign.tensors[name][2:] for name in POSITIONS if name in foreign.tensors}
+    else:
+        _check_positions(foreign, model)
     for name, (names, axis) in expected.items():
         there = next((each for each in names if each in foreign.tensors), None)
         if there is None:

@@ -22,6 +22,13 @@ M2M100 = (
     "ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no ns oc or "
     "pa pl ps pt ro ru sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu"
 )
+# mBART-50's, likewise.
+MBART50 = (
+    "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM "
+    "ne_NP nl_XX ro_RO ru_RU si_LK tr_TR vi_VN zh_CN af_ZA az_AZ bn_IN fa_IR he_IL hr_HR id_ID ka_GE km_KH "
+    "mk_MK ml_IN mn_MN mr_IN pl_PL ps_AF pt_XX sv_SE sw_KE ta_IN te_IN th_TH tl_XX uk_UA ur_PK xh_ZA gl_ES "
+    "sl_SI"
+)
 
 
 def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
@@ -40,8 +47,13 @@ def read_languages(foreign: Foreign, settings: Mapping[str, Any]) -> Vocabulary:
         model = read_pieces(foreign, PIECES)
         nllb = (*FIRST, *tokens_of(model)[3:])
         table = dict(foreign.json(TABLE)) if m2m100 else {token: place for place, token in enumerate(nllb)}
-    codes = _m2m100(foreign, len(table)) if m2m100 else _nllb(foreign, len(table))
-    source = _source(foreign, codes, "en" if m2m100 else "eng_Latn")
+    if str(foreign.tokenizer.get("tokenizer_class")).startswith("MBart50"):
+        codes, usual = {code: place for place, code in enumerate(MBART50.split(), len(table))}, "en_XX"
+    elif m2m100:
+        codes, usual = _m2m100(foreign, len(table)), "en"
+    else:
+        codes, usual = _nllb(foreign, len(table)), "eng_Latn"
+    source = _source(foreign, codes, usual)
     special = special_ids(foreign, settings, table.get("<unk>", 3))
     table |= {f"__{name}__" if m2m100 else name: id_ for name, id_ in codes.items()}
     check_table(foreign, table, settings["vocab_size"], TABLE if m2m100 else PIECES)

@@ -36,7 +36,7 @@ class Place(NamedTuple):
 def places(config: ModelConfig) -> dict[str, Place]:
     """Return, for each parameter of Pellucid, its names in the files of transformers and the axis to
     reorder."""
-    return dict([*_embeddings(config), *_layers(config)])
+    return dict([*_embeddings(config), *_inputs(config), *_layers(config)])
 
 
 def order(width: int) -> Tensor:
@@ -67,6 +67,13 @@ def _embeddings(config: ModelConfig) -> Iterator[tuple[str, Place]]:
         yield "decoder.projection.weight", Place((HEAD,), INPUT)
     if config.output_bias:
         yield "decoder.projection.bias", Place((BIAS,), NOT_AT_ALL)  # theirs is 1 V
+
+
+def _inputs(config: ModelConfig) -> Iterator[tuple[str, Place]]:
+    for stack, theirs in zip(NORMS, POSITIONS, strict=True):
+        if config.positions == "learned":
+            yield f"{stack}.position_embedding.weight", Place((theirs,), INPUT)
+            yield from _affine(f"{stack}.input_norm", f"model.{stack}.layernorm_embedding", OUTPUT)
 
 
 def _layers(config: ModelConfig) -> Iterator[tuple[str, Place]]:
