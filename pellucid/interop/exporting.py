@@ -47,10 +47,8 @@ def export(
         )
     if see and program != "onnx":
         raise UsageError("{} works with onnx only. Leave it out.", Setting("see", tuple(see)))
-    if loaded.config.model.positions == "learned":
-        raise UsageError(f"{out}: a model with learned positions (mBART-50) cannot be exported.")
-    out = Path(out)
-    refuse_used(out)
+    _refuse_learned(loaded)
+    refuse_used(out := Path(out))
     with _whole(out) as part:
         if program == "huggingface":
             write_marian(loaded, part)
@@ -65,6 +63,11 @@ def export(
         if parity:
             parity.check(out)
     return Conversion(f"{out}: {PROGRAMS[program]}", out, parity)
+
+
+def _refuse_learned(loaded: Loaded) -> None:
+    if loaded.config.model.positions == "learned":
+        raise UsageError("a model with learned positions (mBART-50) cannot be exported. Use it here.")
 
 
 @contextmanager

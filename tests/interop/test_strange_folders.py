@@ -196,13 +196,14 @@ MISTAKES: dict[str, tuple[str, dict[str, Any], str]] = {
         "tokenizer_config.json",
         {"tokenizer_class": "SMALL100Tokenizer"},
         "tokenizer_config.json: tokenizer_class = 'SMALL100Tokenizer' is not one of MarianTokenizer, "
-        "M2M100Tokenizer, NllbTokenizer, NllbTokenizerFast.",
+        "M2M100Tokenizer, NllbTokenizer, NllbTokenizerFast, MBart50Tokenizer, MBart50TokenizerFast.",
     ),
     "a long name": (
         "config.json",
         {"model_type": "t5" * 500_000},
         "config.json says model_type = '" + "t5" * 29 + "t, which is another architecture. Pellucid takes in "
-        "MarianMT (OPUS-MT), M2M100 and NLLB, MarianMT with the norm first (Pegasus). Choose such a folder.",
+        "MarianMT (OPUS-MT), M2M100 and NLLB, MarianMT with the norm first (Pegasus), mBART-50. Choose such "
+        "a folder.",
     ),
     "a length": (
         "config.json",
