@@ -90,16 +90,22 @@ def test_in_jupyterlab(browser: Any, tmp_path: Path, big: bool) -> None:
     with opened(browser, tmp_path, "jupyterlab", *quiet, at="lab/tree/see.ipynb") as page:
         first, second = (page.locator(".jp-CodeCell").nth(at) for at in (0, 1))
 
+        def run(cell: Any) -> None:
+            for _ in range(60):  # before its kernel is there, a cell does not begin
+                cell.locator(".cm-content").click()
+                page.keyboard.press("Control+Enter")
+                page.wait_for_timeout(1000)
+                if cell.locator(".jp-InputArea-prompt").inner_text() != "[ ]:":
+                    return
+
         def ran(expected: str) -> str:
-            second.locator(".cm-content").click()
-            page.keyboard.press("Control+Enter")
+            run(second)
             said = second.locator(".jp-OutputArea-output", has_text=expected)
             said.wait_for()
             return str(said.inner_text())
 
         page.locator("[data-status=idle]").first.wait_for()
-        first.locator(".cm-content").click()
-        page.keyboard.press("Control+Enter")
+        run(first)
         use(page, ran)
 
 
