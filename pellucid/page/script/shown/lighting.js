@@ -4,6 +4,7 @@ import { button, chip, drawn, element, found, redraw, shareBar } from "../base/e
 import { fourDecimals } from "../base/numbers.js";
 import { isReached, state } from "../view/state.js";
 import { fitTokens } from "./fitting.js";
+import { candidate } from "./instead.js";
 import { lightStrands } from "./strands.js";
 import { askWhy } from "./why.js";
 
@@ -112,13 +113,10 @@ const nextWords = (run, position) => {
     button("Why this word?", askWhy, { class: "why-button", "data-key": "why" }),
     element("p.read", "after ", read),
     element("ol.best", [
-      alternatives.map(([token, probability]) =>
-        element("li", { class: token === expected && "expected" }, [
-          chip(token),
-          shareBar(probability),
-          element("span.number", fourDecimals(probability)),
-        ]),
-      ),
+      alternatives.map(([token, probability], rank) => {
+        const shown = [chip(token), shareBar(probability), element("span.number", fourDecimals(probability))];
+        return element("li", { class: token === expected && "expected" }, candidate(run, position, rank, shown));
+      }),
     ]),
   ];
 };

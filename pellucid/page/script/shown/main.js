@@ -115,6 +115,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   drawFor("steps", [run, before, position], () => drawSteps(stepsTable(run, before)));
   fillFor("both-ways", [whole, mode, position, cached], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));
+  await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
   const { why, against, corrupted } = state;
@@ -123,7 +124,6 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   );
   await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
   drawFor("scrolled", [block, tensor, open === "tour" && stop], showOpenMatrix);
-  await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
 };
 
 const fromTheSearch = ({ difference }) =>

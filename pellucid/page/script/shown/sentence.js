@@ -1,13 +1,14 @@
 // Make the headline (a sentence and its translation, with a button for each word), a remark on a translation that the
 // reader gave, and the table of steps below the drawing.
 
-import { button, chip, drawn, element, found, rowHead, say, shareBar, tableOf, words } from "../base/elements.js";
+import { button, chip, drawn, element, found, rowHead, shareBar, tableOf, words } from "../base/elements.js";
 import { fourDecimals } from "../base/numbers.js";
 import { visibleText } from "../base/text.js";
-import { meaningOf, tokenName } from "../base/tokens.js";
+import { tokenName } from "../base/tokens.js";
 import { placesOf } from "../words/places.js";
 import { setState, state } from "../view/state.js";
 import { ownTranslation, partingOf } from "../view/typing.js";
+import { candidate } from "./instead.js";
 import { glancing } from "./lighting.js";
 import { askWhatCarries } from "./why.js";
 
@@ -111,15 +112,10 @@ const stepRow = (run, at, before) => {
   const { input, expected, predicted, probability, loss, alternatives } = run.steps[at];
   const cell = (label, ...children) => element("td", { "data-label": label }, children);
   const number = (label, ...children) => element("td.number", { "data-label": label }, children);
-  const choice = ([token, share], rank) => {
-    const shown = [words(token), " ", element("span.share", fourDecimals(share))];
-    return [
-      token === expected || meaningOf(token) || !run.model.maker
-        ? element("span.choice", shown)
-        : insteadButton(run, at, rank, shown),
-      " ",
-    ];
-  };
+  const choice = ([token, share], rank) => [
+    candidate(run, at, rank, [words(token), " ", element("span.share", fourDecimals(share))]),
+    " ",
+  ];
   return element("tr", { class: at === state.position && "lit" }, [
     rowHead(at + 1),
     cell("input", words(input)),
@@ -132,19 +128,4 @@ const stepRow = (run, at, before) => {
     number("loss", fourDecimals(loss)),
     cell("most probable", element("div", alternatives.map(choice))),
   ]);
-};
-
-/** Make a button that puts another word at a position; the model goes on from there. */
-const insteadButton = (run, position, rank, label) => {
-  const { text, to } = run.sentence;
-  const choose = async () => {
-    const target = await run.model.maker.instead(run, position, rank);
-    say(`${text} becomes ${target}`);
-    await setState({ mode: "step", position, text, to, target, row: null, column: null });
-  };
-  return button(label, () => choose().catch((error) => setState({ fault: error.message })), {
-    class: "choice",
-    "data-key": `instead-${position}-${rank}`,
-    title: "say this here, and let the model go on",
-  });
 };

@@ -63,7 +63,7 @@ export const setState = (changes, focus = null) => {
 /** Return a choice, for `choiceOf`, that changes the state. */
 export const choiceTo = (key, label, chosen, changes) => ({ key, label, chosen, choose: () => setState(changes) });
 
-const NEW_VIEW = ["run", "text", "to", "target", "block", "tensor", "mode", "switches", "beside", "open", "stop"];
+const NEW_VIEW = "run text to target block tensor mode switches beside open stop".split(" ");
 
 /** Write the state to the address, as a new entry of the browser's history ("pushState") or instead of the last. */
 export const writeAddress = (how = "replaceState") => {
@@ -111,6 +111,7 @@ export const hashOf = (shown) => {
     where: switches.where,
     only: switches.head,
     silent: silent.map(([part, heads]) => `${part}:${heads.join("+")}`).join(",") || null,
+    typed: switches.typed && Object.values(switches.typed).join(),
     beside: shown.beside || null,
     open: shown.open || null,
     stop: shown.stop,
@@ -144,6 +145,7 @@ export const stateOf = (hash) => {
     // A single head belongs to the open attention, unless the address names another one.
     where: asked.get("where") ?? (only !== null && isAttention(place.block) ? place.block : null),
     head: only,
+    typed: typedNumber(asked.get("typed") ?? ""),
   };
   const training = asked.has("position");
   return {
@@ -174,6 +176,13 @@ export const stateOf = (hash) => {
 const silentHeads = (text) => {
   const parts = text.matchAll(/([^,:]+):([\d+ ]+)/g);
   return Object.fromEntries([...parts].map(([, path, heads]) => [path, (heads.match(/\d+/g) ?? []).map(Number)]));
+};
+
+/** Read the cell and the number that the reader typed from "name,head,row,column,number"; null if it is none. */
+const typedNumber = (text) => {
+  const [, name, ...places] = /^([\w.]+),(\d+),(\d+),(\d+),([-\d.e+]+)$/.exec(text) ?? [];
+  const [head, row, column, number] = places.map(Number);
+  return Number.isFinite(number) ? { name, head, row, column, number } : null;
 };
 
 /** Look a name up in a run: return {block, tensor}; if the name is unknown, with the reason as `fault`. */
