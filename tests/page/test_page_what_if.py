@@ -1,10 +1,11 @@
-"""What if: another word, another number in a cell; against Python's edits and translations."""
+"""What if: another word, a number in a cell, another sentence; against Python's edits and translations."""
 
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from engine_page import engine_page, error_of, numbers_of
 from opened_page import PHONE, OpenPage
 from test_page_engine import assert_near, passed, shaken
@@ -77,3 +78,34 @@ def test_a_number_is_typed_into_a_cell_and_what_it_changes_is_marked(
     assert opened.page.evaluate(changed) == 7
     opened.click("effect-reset")
     assert "typed" not in opened.address and opened.page.evaluate(changed) == 0
+
+
+def test_another_sentence_stands_beside(open_demo: OpenPage, demo: Explanation) -> None:
+    river, money = "the bank is near the river", "the bank is near the money"
+    opened = open_demo("", 1366, 768)
+    opened.translate(river, "es")
+    opened.click("#unfold-target")
+    opened.page.locator("#own-second").fill("the bank is near the riverr")
+    opened.page.keyboard.press("Enter")
+    opened.until("document.querySelector('#own-second-error').textContent.includes('river')")
+    opened.page.locator("#own-second").fill(money)
+    opened.page.keyboard.press("Enter")
+    opened.until("location.hash.includes('second=')")
+    opened.settle()
+    for card, text in zip(opened.texts(".beside-card"), (river, money), strict=True):
+        said = demo.translator.explain(text, to="es")
+        assert text in card and all(f"{step.probability:.4f}" in card for step in said.steps)
+    name = "encoder.layers.1.self_attention.weights"
+    opened.go(f"#{name}?cell=2,6&{opened.address.partition('?')[2]}")
+    weights = demo.translator.explain(money, to="es").trace[name].tensor[0, 0]
+    grid = opened.page.locator(f"[data-plate='{name}'] .matrix").nth(1)
+    found = opened.page.evaluate(
+        "(name) => [...numbersOf(document.querySelector(name).spec.other)]", f"[data-plate='{name}']"
+    )
+    assert torch.tensor(found).reshape(weights.shape).allclose(weights, atol=1e-5)
+    assert grid.locator("thead th").all_inner_texts()[6] == "money"
+    opened.press("Escape", "Escape", "Escape")
+    opened.click("exchange")
+    assert opened.text("h1").startswith(money) and river in opened.page.locator("#own-second").input_value()
+    opened.go(f"#?text={river}&to=es&beside=other&second=xyzzy")
+    assert "xyzzy" in opened.text("#fault")

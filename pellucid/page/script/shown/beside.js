@@ -5,19 +5,29 @@ import { page } from "../base/page.js";
 import { capitalised } from "../base/text.js";
 import { meaningOf } from "../base/tokens.js";
 import { cannotSwitch, isSwitched } from "../runs/switches.js";
-import { NO_SENTENCE, setState, state } from "../view/state.js";
+import { NO_SENTENCE, choiceTo, replaceState, setState, state } from "../view/state.js";
+import { ownRun } from "../view/typing.js";
 import { runInTime, runSwitched } from "../view/view.js";
 import { compare } from "./panel.js";
 import { stepsTable } from "./sentence.js";
 
 /** Return the run that is shown beside the current one, or null. */
-export const besideOf = async (before) => {
+export const besideOf = async (base, before) => {
   if (state.beside === "before") return before;
-  if (state.beside !== "other" || page.runs.length < 2 || page.header.movie || state.text !== null) return null;
+  if (state.beside !== "other") return null;
+  if (state.second !== null) return secondRun(base);
+  if (page.runs.length < 2 || page.header.movie || state.text !== null) return null;
   const other = page.runs[otherRun()];
   const isShown = isSwitched(state.switches) && !cannotSwitch(other, state.switches);
   return runInTime(isShown ? await runSwitched(other, state.switches) : other);
 };
+
+/** Return the run of the second sentence that the reader typed; if there is none, null, and the page says why. */
+const secondRun = ({ to, model }) =>
+  ownRun(state.second, to, null, model).catch((error) => {
+    replaceState({ ...state, second: null, fault: error.message });
+    return null;
+  });
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
@@ -28,12 +38,10 @@ export const choiceOfRuns = () => {
   if (page.runs.length < 2 || page.header.movie) return null;
   const isOwn = state.text !== null;
   const isBeside = state.beside === "other" && !isOwn;
-  const runs = page.runs.map((run, at) => ({
-    label: element("span", { title: runName(at) }, runName(at)), // which may be cut short
-    key: `run-${at}`,
-    chosen: state.run === at,
-    choose: () => setState({ run: at, ...(run.model.maker ? {} : NO_SENTENCE) }),
-  }));
+  const runs = page.runs.map((run, at) => {
+    const label = element("span", { title: runName(at) }, runName(at)); // which may be cut short
+    return choiceTo(`run-${at}`, label, state.run === at, { run: at, ...(run.model.maker ? {} : NO_SENTENCE) });
+  });
   const sideBySide = () => compare(isBeside ? "" : "other", NO_SENTENCE);
   return [
     element("span.label", isOwn ? "Your sentence, computed by:" : "Two explanations:"),
@@ -54,8 +62,11 @@ const saidInstead = ({ expected, predicted }) => {
 /** Show the words and probabilities of both runs, word by word; null if there is only one run. */
 export const besideCards = (run, beside) => {
   if (!beside) return null;
-  const names = () => [state.run, otherRun()].map((at) => capitalised(runName(at)));
+  const { second } = state;
+  const names = () =>
+    second === null ? [state.run, otherRun()].map((at) => capitalised(runName(at))) : [run.text, beside.text];
   const titles = state.beside === "before" ? ["After the switch", "Before it"] : names();
+  const exchange = () => setState({ text: second, to: run.to, target: null, second: run.text });
   const card = (shown, at) => {
     const isLeft = state.beside === "other" && isSwitched(state.switches) && !isSwitched(shown.switches);
     const reason = isLeft && cannotSwitch(shown, state.switches);
@@ -63,6 +74,7 @@ export const besideCards = (run, beside) => {
       element("h3", titles[at]),
       reason && element("p.note", `without the switch: ${reason}`),
       element("p.beside-sentence", shown.steps.map(saidInstead)),
+      second !== null && at === 1 && button("Look inside this one", exchange, { "data-key": "exchange" }),
       stepsTable(shown, null),
     ]);
   };

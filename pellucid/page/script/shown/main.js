@@ -64,7 +64,7 @@ const runsOfView = async () => {
   const reason = isSwitched(state.switches) ? cannotSwitch(base, state.switches) : "";
   const whole = isSwitched(state.switches) && !reason ? await runSwitched(base, state.switches) : base;
   const [run, before] = await Promise.all([runInTime(whole), whole === base ? null : runInTime(base)]);
-  const [beside, shares] = [await besideOf(before), await alignmentOf(run)];
+  const [beside, shares] = [await besideOf(base, before), await alignmentOf(run)];
   return { base, whole, run, before, reason, beside, shares, heads: run.config.heads };
 };
 
@@ -105,7 +105,8 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   fillFor("difference", [base], () => fromTheSearch(base));
   fillFor("given", [base, state.text], () => givenInWords(base, state.text));
   drawFor("typing", [whole.model], () => fitTyping(whole.model));
-  if (!state.fault) drawFor("typed", [state.text, state.to, state.target, state.run], () => writeTyped(state));
+  if (!state.fault)
+    drawFor("typed", [state.text, state.to, state.target, state.second, state.run], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
   drawFor("frame", [state.run, state.text, state.to, state.target], showFrame);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));

@@ -8,7 +8,6 @@ import { tokenName } from "../base/tokens.js";
 import { placesOf } from "../words/places.js";
 import { setState, state } from "../view/state.js";
 import { ownTranslation, partingOf } from "../view/typing.js";
-import { candidate } from "./instead.js";
 import { glancing } from "./lighting.js";
 import { askWhatCarries } from "./why.js";
 
@@ -112,8 +111,8 @@ const stepRow = (run, at, before) => {
   const { input, expected, predicted, probability, loss, alternatives } = run.steps[at];
   const cell = (label, ...children) => element("td", { "data-label": label }, children);
   const number = (label, ...children) => element("td.number", { "data-label": label }, children);
-  const choice = ([token, share], rank) => [
-    candidate(run, at, rank, [words(token), " ", element("span.share", fourDecimals(share))]),
+  const choice = ([token, share]) => [
+    element("span.choice", words(token), " ", element("span.share", fourDecimals(share))),
     " ",
   ];
   return element("tr", { class: at === state.position && "lit" }, [

@@ -82,9 +82,7 @@ const drawOpenPart = (run, besideRun, place) => {
   const { mode, position, cached } = state;
   const t = position + 1;
   const time = mode === "training" ? { mode } : { mode, t, cached };
-  const isSame = (side) => run[side].join("\n") === besideRun[side].join("\n");
-  const beside = besideRun && ["source", "target"].every(isSame) ? besideRun : null; // only a run of the same tokens
   const until = (each) => (each && mode === "step" ? runUntil(each, t) : each);
-  const view = { ...state, run: until(run), beside: until(beside), time, select: setState, walk: walkTo };
+  const view = { ...state, run: until(run), beside: until(besideRun), time, select: setState, walk: walkTo };
   return drawStages(view, place);
 };

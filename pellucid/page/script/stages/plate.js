@@ -21,9 +21,9 @@ export const plateFigure = (view, spec, listen) => {
     ]),
   ]);
   Object.assign(figure, { spec, grids: [] });
-  const { other, otherForbidden } = spec;
+  const { other, otherForbidden, otherLabels } = spec;
   const [here, beside] = other ? besideTitles(view) : [];
-  const ofOther = other && { which: beside, panel: other, forbidden: otherForbidden };
+  const ofOther = other && { which: beside, panel: other, forbidden: otherForbidden, ...otherLabels };
   for (const { which, ...shown } of [{ which: here }, ofOther].filter(Boolean)) {
     const title = `${withoutScripts(caption.symbol)}: ${caption.title}${which ? `, ${which}` : ""}`;
     const matrix = grid({ ...spec, ...shown, title, ...listen(figure) });
@@ -53,7 +53,7 @@ export const plateChip = (spec, unfold) => {
 export const besideTitles = ({ run, beside }) => {
   if (isSwitched(run.switches ?? UNSWITCHED) !== isSwitched(beside.switches ?? UNSWITCHED))
     return ["switched", "as the model is"];
-  return [run.name ?? run.title, beside.name ?? beside.title];
+  return [run, beside].map(({ name, title }) => (beside.name && name) || title);
 };
 
 /** Say where the two runs of a plate differ most, and by how much, or that they are equal. */

@@ -13,6 +13,7 @@ export const FIRST_STATE = {
   text: null, // a sentence that the reader has typed
   to: null, // the language to translate it to
   target: null, // a translation of it that the reader has typed
+  second: null, // another sentence that the reader has typed, to stand beside it
   block: "", // "decoder.layers.0" (a layer), "decoder.layers.0.self_attention" (a part), "" (the whole model)
   tensor: null,
   head: 0,
@@ -35,7 +36,7 @@ export const FIRST_STATE = {
 /** Changes of the state: close a matrix, go to the first step, leave the reader's sentence, close everything. */
 export const NO_MATRIX = { tensor: null, row: null, column: null };
 export const FIRST_TIME = { mode: "step", position: 0 };
-export const NO_SENTENCE = { text: null, to: null, target: null };
+export const NO_SENTENCE = { text: null, to: null, target: null, second: null };
 export const CLOSED = { block: "", ...NO_MATRIX };
 export let state = FIRST_STATE;
 
@@ -96,6 +97,7 @@ export const hashOf = (shown) => {
     text,
     to: text === null ? null : shown.to,
     target: text === null ? null : shown.target,
+    second: shown.beside === "other" ? shown.second : null,
     in: tensor && blockOf(tensor) !== block ? block : null,
     head: shown.head || null,
     cell: row === null ? null : `${row},${column ?? 0}`,
@@ -155,6 +157,7 @@ export const stateOf = (hash) => {
     text: asked.get("text"),
     to: asked.get("to"),
     target: (asked.has("text") && asked.get("target")) || null,
+    second: asked.get("second") || null,
     head: number("head", 0),
     row,
     column,

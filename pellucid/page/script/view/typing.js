@@ -29,7 +29,7 @@ export const startTyping = () => {
   fitTyping(page.runs[0].model);
 };
 
-const typingFields = () => [found("own-sentence"), found("own-target")];
+const typingFields = () => ["own-sentence", "own-target", "own-second"].map(found);
 
 /** Translate the typed sentence, or the shown one, again: after a change of the language or of a word. */
 const sendAgain = () => {
@@ -111,13 +111,14 @@ const takeInstead = (field, unknown, word) => {
 };
 
 /** Write the sentence that is shown into the fields, unless the reader is typing. */
-export const writeTyped = ({ text, to, target, run }) => {
-  const [field, targetField] = typingFields();
-  if (isUnsent && [field, targetField].includes(document.activeElement)) return;
+export const writeTyped = ({ text, to, target, second, run }) => {
+  const [field, targetField, secondField] = typingFields();
+  if (isUnsent && typingFields().includes(document.activeElement)) return;
   isUnsent = false;
   field.value = text ?? "";
   targetField.value = target ?? "";
-  found("why").open = Boolean(target);
+  secondField.value = second ?? "";
+  found("why").open = Boolean(target ?? second);
   field.form.elements.to.value = to ?? page.runs[run].to;
 };
 
@@ -125,15 +126,21 @@ export const writeTyped = ({ text, to, target, run }) => {
 const submitSentence = async (event) => {
   event.preventDefault();
   const form = event.currentTarget;
-  const { text: field, target: targetField, to: chooser } = form.elements;
+  const { text: field, target: targetField, second: secondField, to: chooser } = form.elements;
   const to = chooser.value || page.runs[state.run].to;
-  const target = found("why").open && targetField.value.trim() ? targetField.value : null;
-  const text = target !== null && !field.value.trim() ? current.base.text : field.value;
+  const [target, second] = [targetField, secondField].map(({ value }) =>
+    found("why").open && value.trim() ? value : null,
+  );
+  const text = (target ?? second) !== null && !field.value.trim() ? current.base.text : field.value;
   const asked = (typed = Symbol(text));
-  for (const each of [field, targetField]) tellTyping("", each);
+  for (const each of typingFields()) tellTyping("", each);
   form.setAttribute("aria-busy", "true");
+  let asking = field;
   try {
-    const run = await ownRun(text, to, target, page.runs[state.run].model);
+    const { model } = page.runs[state.run];
+    const run = await ownRun(text, to, target, model);
+    asking = secondField;
+    if (second !== null) await ownRun(second, to, null, model);
     if (typed !== asked) return;
     say(`${run.text} becomes ${run.translation}`);
     isUnsent = false;
@@ -142,9 +149,11 @@ const submitSentence = async (event) => {
       target === null
         ? FIRST_TIME
         : { mode: "training", position: Math.max(0, partingOf(run, await ownTranslation(run))) };
-    await setState({ ...time, text, to, target, row: null, column: null });
+    const beside = second === null ? {} : { beside: "other" };
+    await setState({ ...time, text, to, target, second, ...beside, row: null, column: null });
+    if (second !== null) found("beside").scrollIntoView({ block: "nearest" });
   } catch (error) {
-    if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : field, error.unknown);
+    if (typed === asked) tellTyping(error.message, error.side === "target" ? targetField : asking, error.unknown);
   } finally {
     form.removeAttribute("aria-busy");
   }
