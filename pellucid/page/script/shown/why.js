@@ -73,20 +73,8 @@ const WAYS = {
 };
 const READINGS = {
   input: { label: "words read", says: "what each word read adds, over all paths", terms: "byInput", ways: ["absent"] },
-  part: {
-    label: "parts",
-    says: "what each part of the decoder adds at this step",
-    terms: "byPart",
-    ways: ["zero", "mean"],
-    most: 12,
-  },
-  position: {
-    label: "where heads looked",
-    says: "what each head took from each position",
-    terms: "byPosition",
-    ways: [],
-    most: 12,
-  },
+  part: { label: "parts", says: "what each decoder part adds", terms: "byPart", ways: ["zero", "mean"], most: 12 },
+  position: { label: "where heads looked", says: "what each head took where", terms: "byPosition", ways: [], most: 12 },
 };
 
 /** Make the answer for the shown step: the ledger or a causal map, with the choice of another one. */
@@ -97,18 +85,17 @@ export const whyWord = (run, switches) => {
   const shares = sharesOf(run);
   const word = shares && [`${shares[step].toFixed(2)} of `, chip(expected), " comes from the source, and "];
   const meter = shares && element("p", word, meterOf(shares, run.model.usual_share));
-  const missing = isSwitched(switches) ? SWITCHED : weightsMissing(run, run.source[corrupted]);
-  const isKnown = run.computes && !isSwitched(switches);
-  const answer = isKnown && (corrupted === null ? ledgerInWords(run, step) : mapInWords(run, step, corrupted));
-  const [title, ...parts] = answer || [question(run), element("p", missing)];
-  return [title, isKnown && choosers(run, step), parts, meter];
+  const answer = () => (corrupted === null ? ledgerInWords(run, step) : mapInWords(run, step, corrupted));
+  if (isSwitched(switches)) return [question(run), element("p", SWITCHED), meter];
+  if (!run.computes) return [question(run), element("p", weightsMissing(run, run.source[corrupted])), meter];
+  return [question(run), choosers(run, step), answer(), meter];
 };
 
 const question = ({ expected, source }) => {
   const { position, against, corrupted } = state;
-  if (corrupted !== null)
-    return element("h2", "What carries ", chip(source[corrupted]), " to ", chip(expected[position]), "?");
-  return element("h2", "Why ", chip(expected[position]), against && [" and not ", chip(against)], "?");
+  if (corrupted === null)
+    return element("h2", "Why ", chip(expected[position]), against && [" and not ", chip(against)], "?");
+  return element("h2", "What carries ", chip(source[corrupted]), " to ", chip(expected[position]), "?");
 };
 
 /** Make the choices of what is shown: a reading of the ledger, a word to subtract, or a source word to follow. */
@@ -137,7 +124,6 @@ const ledgerInWords = (run, step) => {
   const ranks = ways.map((way) => `${way} (${WAYS[way]}): ${rankCorrelation(ledger[terms], way).toFixed(2)}`);
   const of = against ? "The difference of their logits" : "Its logit";
   return [
-    question(run),
     element("p", `${of}, ${fourDecimals(ledger.logit)}, is the sum of ${says}.`),
     tableIn("the ledger", {
       heading: [null, "share", ...ways.map((way) => `fall, ${way}`)],
@@ -179,7 +165,6 @@ const mapInWords = (run, step, place) => {
     },
   );
   return [
-    question(run),
     element("p", [
       "If ",
       chip(run.source[place]),
