@@ -27,7 +27,7 @@ def test_a_typed_number_is_an_edit_of_one_cell(browser: Any, draws: int, tmp_pat
     explanation = shaken(heads=2).explain("I like cats", to="es", target="Me gustan los gatos")
     with engine_page(browser, [explanation], tmp_path) as page:
         for name in chance.choices([*explanation.trace], k=draws):
-            record, number = explanation.trace[name], chance.uniform(-3, 3)
+            record, number = explanation.trace[name], chance.uniform(0.1, 3)
             at = [chance.randrange(size) for size in record.tensor.shape]
             place = dict(zip(record.axes, at, strict=True))
             row, column = [*(at[-index] for index in (2, 1))] if record.axes != "BL" else [at[-1], 0]

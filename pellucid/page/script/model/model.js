@@ -140,8 +140,9 @@ export class Transformer {
   /** LayerNorm: scale each position's vector to mean 0 and variance 1; apply a weight and a bias (Ba et al. 2016). */
   norm(path, x) {
     const [weight, bias] = ["weight", "bias"].map((name) => this.parameters.get(`${path}.${name}`).data);
-    const mean = this.see(path, "mean", "BL", meanOfRows(x));
-    const squares = x.map((value, position) => (value - mean.at(position, 0)) ** 2);
+    const middle = meanOfRows(x); // an edited mean leaves the variance as it is
+    const mean = this.see(path, "mean", "BL", middle);
+    const squares = x.map((value, position) => (value - middle.at(position, 0)) ** 2);
     const variance = this.see(path, "variance", "BL", meanOfRows(squares));
     const deviation = variance.map((value) => Math.sqrt(value + NORM_EPSILON));
     const divided = x.map((value, position) => (value - mean.at(position, 0)) / deviation.at(position, 0));

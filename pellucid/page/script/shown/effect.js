@@ -142,7 +142,7 @@ const hereSentence = (run, before) => {
   const [was, now] = [before, run].map(({ steps }) => steps[at]);
   const [from, to] = [was, now].map(({ probability }) => fourDecimals(probability));
   const [said, instead] = [was, now].map(({ predicted }) => tokenName(predicted));
-  const next = said === instead ? "" : ` The next word: ${said} → ${instead}.`;
+  const next = !state.switches.typed || said === instead ? "" : ` The next word: ${said} → ${instead}.`;
   return ["The probability of ", chip(run.expected[at]), ` goes from ${from} to ${to}.${next}`];
 };
 
