@@ -37,7 +37,6 @@ SWITCHES = [
     "&padding=unmasked",
     "&cache=off",
     "&beside=before",
-    "&typed=decoder.layers.0.self_attention.scores,0,1,0,30",
 ]
 SWITCHES += [
     f"&silent={part}:0" for part in ("decoder.layers.0.self_attention", "decoder.layers.1.cross_attention")

@@ -19,11 +19,8 @@ export const makingOf = async (run, name, head = 0, row = 0, column = 0) => {
   const recorded = cell.panel.at(row, column);
   const origin = run.origin(name);
   const { equation, reading, by } = cell.caption;
-  const typed = run.switches.typed;
-  const isTyped = typed?.name === name && typed.head === head && typed.row === row && typed.column === column;
   const given = { equation: "given", note: "This matrix is what the example starts from." };
-  const changed = { equation: "typed", note: "You typed this number; what follows from it is computed anew." };
-  const made = isTyped ? changed : origin === "given" ? given : OPERATIONS[by](cell);
+  const made = origin === "given" ? given : OPERATIONS[by](cell);
   // If any of its numbers is unknown, the cell has no explanation.
   const isUnknown = [recorded, made.total, ...(made.terms ?? []).map(({ value }) => value)].some(Number.isNaN);
   const known = isUnknown ? { missing: true, note: "What it is made of is not known." } : made;

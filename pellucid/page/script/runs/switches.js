@@ -4,7 +4,6 @@
 
 import { Matrix } from "../base/matrix.js";
 import { attentionsOf, blocksOf, isDecoderSelf, isResidual, sublayerAddedBy } from "./parts.js";
-import { noSuchName } from "./runs.js";
 
 export const UNSWITCHED = {
   causal: true,
@@ -14,15 +13,13 @@ export const UNSWITCHED = {
   silent: {},
   where: null,
   head: null,
-  typed: null, // a number that the reader typed into a cell: {name, head, row, column, number}
 };
 
 /** Return a `see` for the model that applies the switches. */
 export const seeSwitched = (model, switches) => {
   const kept = new Map(); // the tensors of this pass: an edit may replace a later tensor by an earlier one
-  return (path, name, axes, computed) => {
+  return (path, name, axes, value) => {
     const full = `${path}.${name}`;
-    const value = switches.typed?.name === full ? withTyped(computed, switches.typed) : computed;
     kept.set(full, value);
     const withZeros = (isMeantHead) =>
       value.map((head, h) => (isMeantHead(h) ? new Matrix(head.rows, head.columns) : head));
@@ -39,19 +36,12 @@ export const seeSwitched = (model, switches) => {
   };
 };
 
-/** Return a tensor with the number that the reader typed into one of its cells. */
-const withTyped = (value, { head, row, column, number }) => {
-  const put = (matrix) => matrix.map((x, r, c) => (r === row && c === column ? number : x));
-  return Array.isArray(value) ? value.map((each, h) => (h === head ? put(each) : each)) : put(value);
-};
-
 /** Return whether a switch, which is set for one part of the model or for all parts, applies to this part. */
 export const isMeant = ({ where }, path) => where === null || path === where || path.startsWith(`${where}.`);
 
 /** Return the reason why a run cannot be shown with these switches; "" if it can. */
 export const cannotSwitch = (run, switches) => {
-  const { silent, where, head, typed } = switches;
-  if (typed && !run.names.includes(typed.name)) return noSuchName(typed.name, run.names);
+  const { silent, where, head } = switches;
   const { heads } = run.config;
   const attentions = attentionsOf(run);
   const residuals = blocksOf(run).filter(isResidual);
@@ -71,7 +61,6 @@ export const cannotSwitch = (run, switches) => {
     if (!switches[name] && !having.some((part) => isMeant(switches, part)))
       return `${where} has no ${what}: ${having[0]} has one.`;
   if (run.computes || !isSwitched(switches)) return "";
-  if (run.model.maker && typed) return "The server computes no pass with a number that one typed.";
   if (run.model.maker)
     return switches.padding === "none" ? "" : "The server explains a sentence alone, without padding: choose none.";
   return (
@@ -106,7 +95,7 @@ export const editsOf = (run, switches) => {
   };
 };
 
-export const countSwitched = ({ causal, padding, scale, residual, silent, typed }) =>
-  [!causal, padding !== "none", !scale, !residual, typed].filter(Boolean).length + Object.values(silent).flat().length;
+export const countSwitched = ({ causal, padding, scale, residual, silent }) =>
+  [!causal, padding !== "none", !scale, !residual].filter(Boolean).length + Object.values(silent).flat().length;
 
 export const isSwitched = (switches) => countSwitched(switches) > 0;

@@ -15,19 +15,16 @@ import { stepsTable } from "./sentence.js";
 export const besideOf = async (base, before) => {
   if (state.beside === "before") return before;
   if (state.beside !== "other") return null;
-  if (state.second !== null) return secondRun(base);
+  if (state.second !== null)
+    return ownRun(state.second, base.to, null, base.model).catch((error) => {
+      replaceState({ ...state, second: null, fault: error.message });
+      return null;
+    });
   if (page.runs.length < 2 || page.header.movie || state.text !== null) return null;
   const other = page.runs[otherRun()];
   const isShown = isSwitched(state.switches) && !cannotSwitch(other, state.switches);
   return runInTime(isShown ? await runSwitched(other, state.switches) : other);
 };
-
-/** Return the run of the second sentence that the reader typed; if there is none, null, and the page says why. */
-const secondRun = ({ to, model }) =>
-  ownRun(state.second, to, null, model).catch((error) => {
-    replaceState({ ...state, second: null, fault: error.message });
-    return null;
-  });
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 

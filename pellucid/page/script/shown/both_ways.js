@@ -9,7 +9,7 @@ import { state } from "../view/state.js";
 
 /** Make a table of the current step in both ways: computed rows, stored keys and values, and the next words. */
 export const waysSideBySide = async (run) => {
-  if (state.mode !== "step" || !run.computes || run.switches.typed) return null; // its row is one of the whole pass
+  if (state.mode !== "step" || !run.computes) return null;
   const [t, isCached] = [state.position + 1, state.cached];
   const rows = (count) => `${count} row${count === 1 ? "" : "s"}`;
   const source = `${rows(run.source.length)}, computed ${t === 1 ? "now, once" : "once, at step 1"}`;

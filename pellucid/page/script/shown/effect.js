@@ -2,9 +2,7 @@
 
 import { button, chip, element, fill, found, say, words } from "../base/elements.js";
 import { bestPlaces, fourDecimals, inExponents, largestCell, panelsOf } from "../base/numbers.js";
-import { tokenName } from "../base/tokens.js";
-import { attentionsOf, blockOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/parts.js";
-import { captionOfTensor } from "../runs/runs.js";
+import { attentionsOf, fullTitleOf, isAttention, isDecoderSelf } from "../runs/parts.js";
 import { isMeant } from "../runs/switches.js";
 import { placeOf, setState, state } from "../view/state.js";
 import { compareButton, resetSwitches } from "./panel.js";
@@ -17,7 +15,7 @@ export const effectOf = async (run, before, reason) => {
     return element("div.effect-head", element("p.effect-says", reason), reset);
   }
   if (!before) return null;
-  const { causal, scale, residual, padding, silent, where, typed } = state.switches;
+  const { causal, scale, residual, padding, silent, where } = state.switches;
   const leak = causal ? null : await leakOf(run, state.switches);
   const sentences = [
     !causal && leakSentence(run, leak),
@@ -25,7 +23,6 @@ export const effectOf = async (run, before, reason) => {
     !residual && residualSentence(where),
     padding !== "none" && (await paddingSentence(run, padding)),
     ...Object.entries(silent).map(([part, heads]) => heads.length > 0 && silentSentence(part, heads)),
-    typed && typedSentence(typed),
     changeSentence(run, before),
   ];
   const [first, ...more] = sentences.filter(Boolean).map((told) => element("p", told));
@@ -120,10 +117,10 @@ const paddingSentence = async (run, padding) => {
 };
 
 /** Say what the model makes of the sentence if it searches with these switches. Without the mask nothing differs, because
- *  a search has no later words; padding and typed numbers are not searched with. */
+ *  a search has no later words; padding is not searched with. */
 const anewSentence = async (run) => {
-  const { scale, residual, silent, typed } = run.switches;
-  if (typed || (scale && residual && !Object.values(silent).flat().length)) return null;
+  const { scale, residual, silent } = run.switches;
+  if (scale && residual && !Object.values(silent).flat().length) return null;
   const text = await run.model.maker.anew(run).catch(() => null); // numbers may have become NaN
   if (text === null) return null;
   return ["Translated again so: ", words(text, { class: "anew" }), text === run.translation && " (the same)"];
@@ -132,18 +129,11 @@ const anewSentence = async (run) => {
 const silentSentence = (part, heads) =>
   `Head${heads.length > 1 ? "s" : ""} ${heads.join(", ")} of ${fullTitleOf(part)} add${heads.length > 1 ? "" : "s"} nothing.`;
 
-const typedSentence = ({ name, row, column, number }) =>
-  `${number} was typed into ${captionOfTensor(name).title} of ${fullTitleOf(blockOf(name))}, row ${row}, column ${column}: ` +
-  "the stages that it changes are marked.";
-
-/** Describe the probability of the expected word, before and after, and the next word if it is another one. */
+/** Describe the probability of the expected word, before and after. */
 const hereSentence = (run, before) => {
   const at = Math.min(state.position, run.expected.length - 1);
-  const [was, now] = [before, run].map(({ steps }) => steps[at]);
-  const [from, to] = [was, now].map(({ probability }) => fourDecimals(probability));
-  const [said, instead] = [was, now].map(({ predicted }) => tokenName(predicted));
-  const next = !state.switches.typed || said === instead ? "" : ` The next word: ${said} → ${instead}.`;
-  return ["The probability of ", chip(run.expected[at]), ` goes from ${from} to ${to}.${next}`];
+  const [was, now] = [before, run].map(({ steps }) => fourDecimals(steps[at].probability));
+  return ["The probability of ", chip(run.expected[at]), ` goes from ${was} to ${now}.`];
 };
 
 /** Describe the largest change of an expected word's probability, and how many words the model would change. */

@@ -46,21 +46,10 @@ const inspectionOf = async ({ view, isPinned, unpin }, { figure: { spec }, row, 
         : !spec.isParameter && element("small.pin-hint", "click a cell to pin it"),
     ]),
     made,
-    isPinned && view.run.computes && !view.run.isWorked && whatIf(view, spec, at),
     beside &&
       element("p.value-beside", `${capitalised(beside)}: `, isSame ? "the same." : fourDecimals(other.at(row, column))),
     namesOf(spec),
   ];
-};
-
-/** Make a field for another number in a cell: the pass is computed again with it. */
-const whatIf = ({ switches, select }, { name, head }, [row, column]) => {
-  const change = ({ target: { value } }) =>
-    select({
-      switches: { ...switches, typed: value === "" ? null : { name, head, row, column, number: Number(value) } },
-    });
-  const field = element("input", { type: "number", step: "any", "data-key": "what-if", change });
-  return element("label.what-if", "What if it were ", field);
 };
 
 const parameterNote = (run, { name, panel }) => {

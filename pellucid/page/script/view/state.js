@@ -113,7 +113,6 @@ export const hashOf = (shown) => {
     where: switches.where,
     only: switches.head,
     silent: silent.map(([part, heads]) => `${part}:${heads.join("+")}`).join(",") || null,
-    typed: switches.typed && Object.values(switches.typed).join(),
     beside: shown.beside || null,
     open: shown.open || null,
     stop: shown.stop,
@@ -147,7 +146,6 @@ export const stateOf = (hash) => {
     // A single head belongs to the open attention, unless the address names another one.
     where: asked.get("where") ?? (only !== null && isAttention(place.block) ? place.block : null),
     head: only,
-    typed: typedNumber(asked.get("typed") ?? ""),
   };
   const training = asked.has("position");
   return {
@@ -179,13 +177,6 @@ export const stateOf = (hash) => {
 const silentHeads = (text) => {
   const parts = text.matchAll(/([^,:]+):([\d+ ]+)/g);
   return Object.fromEntries([...parts].map(([, path, heads]) => [path, (heads.match(/\d+/g) ?? []).map(Number)]));
-};
-
-/** Read the cell and the number that the reader typed from "name,head,row,column,number"; null if it is none. */
-const typedNumber = (text) => {
-  const [, name, ...places] = /^([\w.]+),(\d+),(\d+),(\d+),([-\d.e+]+)$/.exec(text) ?? [];
-  const [head, row, column, number] = places.map(Number);
-  return Number.isFinite(number) ? { name, head, row, column, number } : null;
 };
 
 /** Look a name up in a run: return {block, tensor}; if the name is unknown, with the reason as `fault`. */
