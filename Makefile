@@ -18,7 +18,7 @@ test: check
 	sh tests/install_chromium.sh
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-test-all: check
+test-all: check $(VENV)/.installed-notebooks
 	sh tests/install_chromium.sh
 	$(BIN)/pytest -n $(WORKERS)
 
@@ -62,6 +62,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.c
 $(VENV)/.installed-dev: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable ".[dev]"
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-notebooks: $(VENV)/.installed-dev
+	$(PIP) --editable ".[dev,notebooks]"
+	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	$(PIP) --editable ".[dev,docs]"
