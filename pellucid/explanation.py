@@ -33,6 +33,7 @@ from pellucid.translate.text_translator import TextTranslator
 if TYPE_CHECKING:
     from pellucid.page.widget import Widget
 
+STAGES = ("a language model of the target", "word by word, in the order of the source", "reordering")
 LEGEND = (
     "loss: of the training at this step. probability: of the last line's words, their geometric mean. "
     "source: its share in the translation. order: Kendall's τ, 1 if the words stand as in the source."
@@ -194,6 +195,16 @@ class Frame:
     explanation: Explanation
     probability: float  # of the last frame's words, their geometric mean
 
+    @functools.cached_property
+    def source(self) -> float:
+        """Return the share of the source in what this model says."""
+        return fmean(self.explanation.source_shares)
+
+    @functools.cached_property
+    def order(self) -> float | None:
+        """Return Kendall's τ of the alignment: 1 if the words stand as in the source; None if it has none."""
+        return self.explanation.alignment().order
+
 
 @dataclass(frozen=True)
 class Movie:
@@ -201,20 +212,48 @@ class Movie:
 
     frames: list[Frame]  # the first model first
 
+    @property
+    def stages(self) -> list[str | None]:
+        """Name the stage of each frame (Voita et al. 2021), or None where its figures show none:
+        docs/why.md."""
+        names, first, last = list[str | None](), self.frames[0], self.frames[-1]
+        for each in self.frames:
+            name = None
+            if each.source < last.source / 2:
+                is_likelier = each.probability > 2 * first.probability
+                name = STAGES[0] if is_likelier and each.explanation.translation.text else None
+            elif each.order is not None and last.order not in (1, None):
+                if each.order == 1 and STAGES[2] not in names:
+                    name = STAGES[1]
+                elif each.order != 1 and STAGES[1] in names:
+                    name = STAGES[2]
+            names.append(name)
+        return names
+
     def to_html(self, path: str | Path) -> None:
         """Write a page with a slider over the frames; each has every matrix, as `Explanation.to_html`
         writes."""
         shown = [(each.explanation, each.explanation.translator, f"step {each.step}") for each in self.frames]
-        told = [{"step": each.step, "loss": each.loss} for each in self.frames]
+        names = ("step", "loss", "probability", "source", "order")
+        told = [
+            {name: getattr(each, name) for name in names} | {"stage": stage}
+            for each, stage in zip(self.frames, self.stages, strict=True)
+        ]
         write(place(path), page(shown[::-1], movie=told[::-1]).encode())
 
     def show(self) -> None:
         """Print a line for each frame: losses, shares, the order of the words and the translation."""
-        names = ["step", "loss", "probability", "source", "order", "translation"]
+        header = ["step", "loss", "probability", "source", "order", "translation"]
         rows = [
-            [each.step, each.loss, each.probability, fmean(each.explanation.source_shares),
-             each.explanation.alignment().order, each.explanation.translation.text]
+            [
+                each.step,
+                each.loss,
+                each.probability,
+                each.source,
+                each.order,
+                each.explanation.translation.text,
+            ]
             for each in self.frames
-        ]  # fmt: skip
+        ]
         title = Note(f"How a training learned: {self.frames[-1].explanation.title}", "bold")
-        print_parts(lambda width: [title, "", Table(names, rows, form=2), "", LEGEND])
+        print_parts(lambda width: [title, "", Table(header, rows, form=2), "", LEGEND])

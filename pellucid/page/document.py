@@ -14,13 +14,13 @@ from pellucid.reading.reading import Reading, Step
 from pellucid.reading.words import visible
 from pellucid.translate.text_translator import TextTranslator
 
-STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour", "why", "movie")
-Movie = Sequence[Mapping[str, float | None]] | None
+STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour", "why", "movie", "share")
+Movie = Sequence[Mapping[str, Any]] | None
 
 
 def page(shown: Sequence[Shown], entry: str = TRANSLATION_PAGE, movie: Movie = None) -> str:
     """Return the whole page as HTML, for one reading, for two side by side, or for those of a movie of
-    learning, the last one first; `movie` has the step and the loss of each. entry: its first module."""
+    learning, the last one first; `movie` has the figures of each. entry: its first module."""
     reading = shown[0][0]
     translation, to = reading.translation, reading.to or ""
     # What one reads on paper and without a script.

@@ -6,9 +6,9 @@ its row in the table of tensors}, "code": {kind of tensor: {"file", "line", "tex
 the model, "parameter_count", "config": its ModelConfig, "usual_share": {"low", "median", "high"} or null,
 "translation": its TranslationConfig, "parameters": {name: {"shape", place}}, "made_of": {tensor: [tensors,
 parameters]}, "vocabulary": see spelling.py}] (a later model has only what differs from the first), "movie":
-[{"step", "loss" of the training}] of each run, or null, "runs": [{"name", "title", "text", "translation",
-"to", "forced", "model": its index in "models", "source", "target", "expected": tokens, "source_ids",
-"target_ids", "steps": as in an explanation's JSON, "difference": of the search and this pass,
+[{"step", "loss", "probability", "source", "order", "stage"}] of each run, or null, "runs": [{"name", "title",
+"text", "translation", "to", "forced", "model": its index in "models", "source", "target", "expected": tokens,
+"source_ids", "target_ids", "steps": as in an explanation's JSON, "difference": of the search and this pass,
 "source_shares": of the expected tokens, if the page cannot compute them, "tensors": {name: {"axes", "shape",
 and a place, or "how": a key of HOW}}}]}.
 

@@ -7,11 +7,8 @@ export const roam = (place) => {
   const choose = (chosen) => {
     for (const button of buttons()) button.tabIndex = button === chosen ? 0 : -1;
   };
-  choose(
-    buttons().find((button) => button === document.activeElement) ??
-      place.querySelector("[aria-current]") ??
-      buttons()[0],
-  );
+  const focused = buttons().find((button) => button === document.activeElement);
+  choose(focused ?? place.querySelector("[aria-current]") ?? buttons()[0]);
   if (roamed.has(place)) return;
   roamed.add(place);
   place.addEventListener("focusin", ({ target }) => target.closest("button") && choose(target.closest("button")));

@@ -94,12 +94,9 @@ const dotted = (row, { vector }) => sumOf(row.map((value, at) => value * vector[
 export const sourceShares = (pass, expected) =>
   expected.map((id, step) => {
     const direction = directionOf(pass, [id]);
-    const sizeOf = (stack) =>
-      sumOf(
-        pass.inputs
-          .filter((term) => term.stack === stack && term.place !== null)
-          .map(({ output }) => Math.abs(dotted(output.row(step), direction))),
-      );
+    const size = ({ output }) => Math.abs(dotted(output.row(step), direction));
+    const words = pass.inputs.filter(({ place }) => place !== null);
+    const sizeOf = (side) => sumOf(words.filter(({ stack }) => stack === side).map(size));
     const [source, target] = ["encoder", "decoder"].map(sizeOf);
     return source / (source + target);
   });
@@ -188,12 +185,8 @@ const outputWith = ({ model, sourceIds, targetIds, memory }, edit, isOfSource = 
   };
   const edited = new Transformer(model.config, model.parameters, see);
   edited.logits = () => null; // of the whole vocabulary nothing is needed
-  if (isOfSource)
-    edited.forward(
-      sourceIds,
-      sourceIds.map(() => true),
-      targetIds,
-    );
+  const mask = sourceIds.map(() => true);
+  if (isOfSource) edited.forward(sourceIds, mask, targetIds);
   else edited.decode(targetIds, memory, new GrowingPast());
   return output;
 };

@@ -49,10 +49,8 @@ const drawOwnStages = async (shown, chosen) => {
 const verdictCounts = (report, name) =>
   Object.keys(SIGNS).map((verdict) => {
     const count = countOf(report, verdict, name);
-    const word = element("span", ` ${verdict === "follows" ? "follow" : verdict}`);
-    return (
-      count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, `${SIGNS[verdict]} ${count}`, word)
-    );
+    const told = [`${SIGNS[verdict]} ${count}`, element("span", ` ${verdict === "follows" ? "follow" : verdict}`)];
+    return count > 0 && element("span.verdict-count", { class: verdictClass(verdict) }, told);
   });
 
 /** Show the claims about a stage, with its name and line in the notes. It is folded if everything is right. */

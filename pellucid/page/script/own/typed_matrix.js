@@ -86,10 +86,8 @@ export const writtenNumber = (text, decimals = null, place = "", where = place) 
   if (/^[+-]?Infinity$/.test(plain)) return { number: Number(plain), half: 0, written };
   if (!digits || !Number.isFinite(Number(plain))) {
     const comma = text.includes(",") ? " Decimals come after a point, not after a comma." : "";
-    throw new UsageError(
-      `${where}: "${text}" is not a number.${comma} Write 0.25, -inf, or … for a number that is left out.`,
-      place,
-    );
+    const remedy = "Write 0.25, -inf, or … for a number that is left out.";
+    throw new UsageError(`${where}: "${text}" is not a number.${comma} ${remedy}`, place);
   }
   const [, after, alone, power] = digits;
   const places = (after ?? alone).length - Number(power ?? 0);

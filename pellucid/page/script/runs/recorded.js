@@ -3,37 +3,28 @@
 
 import { makeTensor, sizeOfShape } from "../base/numbers.js";
 import { page } from "../base/page.js";
-import { madeOnce } from "../base/text.js";
+import { madeOnce, madeOnceOf } from "../base/text.js";
 import { openVocabulary } from "../words/vocabulary.js";
 import { computedRun, computing } from "./computed.js";
 import { finishRun } from "./runs.js";
 import { UNSWITCHED } from "./switches.js";
 
-/** Read the header of the file. Tensors are unpacked later, when a view needs them; so are the frames of a movie, but for
- *  the one that the address asks for and the last one, which has number 0. */
+/** Read the header of the file. Tensors are unpacked later, when a view needs them; so are the frames of a movie. */
 export const openPage = async () => {
   const header = JSON.parse(document.getElementById("payload").textContent);
   Object.assign(page, { header, runs: header.runs.map(() => null), open: openRunAt });
-  const [, asked = 0] = /[?&]run=(\d+)/.exec(location.hash) ?? [];
-  await Promise.all(
-    (header.movie ? [0, Math.min(asked, header.runs.length - 1)] : [...header.runs.keys()]).map(openRunAt),
-  );
+  await Promise.all((header.movie ? [0] : [...header.runs.keys()]).map(openRunAt));
   return page;
 };
 
-const openedRuns = new Map();
-
 /** Open an explanation of the file with its model, once. A later model has only what differs from the first. */
 const openRunAt = (at) =>
-  madeOnce(openedRuns, at, async () => {
+  madeOnceOf(page.header.runs[at], "run", async () => {
     const { runs, models } = page.header;
     const { model } = runs[at];
-    const opened = await madeOnce(openedModels, model, () => openModel({ ...models[0], ...models[model] }));
-    page.models[model] = opened;
-    return (page.runs[at] = recordedRun(runs[at], opened));
+    page.models[model] = await madeOnceOf(models[model], "model", () => openModel({ ...models[0], ...models[model] }));
+    return (page.runs[at] = recordedRun(runs[at], page.models[model]));
   });
-
-const openedModels = new Map();
 
 /** Return a model of the header with its vocabulary and its parameters, by their names in the model's state_dict. */
 const openModel = async (model) => {

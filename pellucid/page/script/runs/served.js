@@ -80,11 +80,8 @@ const served = async (question, about = () => ({})) => {
   const { models, runs, blocks, ...header } = await askFor({ ...question, page: true });
   Object.assign(page.header, header);
   const [model] = (page.models = page.models.length ? page.models : [modelOfServer(models[0])]);
-  const run = openRun(
-    runs[0],
-    model,
-    readerOfServer(runs[0], blocks, { ...question, translation: runs[0].target_ids }),
-  );
+  const reader = readerOfServer(runs[0], blocks, { ...question, translation: runs[0].target_ids });
+  const run = openRun(runs[0], model, reader);
   return { ...run, switches: UNSWITCHED, ...about(run.sentence) };
 };
 

@@ -46,9 +46,8 @@ export const cannotSwitch = (run, switches) => {
   const attentions = attentionsOf(run);
   const residuals = blocksOf(run).filter(isResidual);
   const muted = Object.keys(silent).filter((part) => silent[part].length);
-  const unknown = [...muted, head === null ? attentions[0] : (where ?? "all parts")].find(
-    (part) => !attentions.includes(part),
-  );
+  const asked = [...muted, head === null ? attentions[0] : (where ?? "all parts")]; // must be attentions
+  const unknown = asked.find((part) => !attentions.includes(part));
   if (unknown !== undefined) return `heads are those of one attention: ${attentions.join(", ")}; not of "${unknown}".`;
   const highest = Math.max(head ?? 0, ...Object.values(silent).flat());
   if (highest >= heads) return `there is no head ${highest}: there are ${heads}, counted from 0.`;

@@ -70,10 +70,8 @@ const showTranslation = () => {
   const place = found("translation");
   place.lang = pair.target;
   setBusy(false);
-  redraw(
-    place,
-    parts.map((part, at) => [part.before, part.sentence && wordButtons(part, at), part.after]),
-  );
+  const written = (part, at) => [part.before, part.sentence && wordButtons(part, at), part.after];
+  redraw(place, parts.map(written));
   roam(place);
   closeOthers();
   showInside();

@@ -18,6 +18,7 @@ addEventListener("keydown", (event) => {
   if (typing) return;
   const isFree = !event.target.closest?.("button:not(.stage-bar [aria-current]), a, summary");
   if (event.key === " " && isFree) (state.block ? goOn : playOrPause)();
+  else if (state.look === "lecture" && event.key.startsWith("Page")) present(event.key === "PageDown" ? 1 : -1);
   else if (bracket) stepHead(event.key === "]" ? 1 : -1);
   else if (",.".includes(event.key)) stepLayer(event.key === "." ? 1 : -1);
   else return;
@@ -31,6 +32,14 @@ const goUp = (event) => {
   else if (state.block) setState({ ...CLOSED, block: blockAbove(state.block) }, { left: state.block });
   else return;
   event.preventDefault();
+};
+
+/** With the keys of a presenter, go to the next or the earlier stop of the tour, step of time or view. */
+const present = (by) => {
+  const stop = document.querySelector(`[data-key=tour-${by > 0 ? "next" : "back"}]`);
+  if (stop) stop.click();
+  else if (!state.block) setState({ mode: "step", position: Math.max(0, state.position + by) });
+  else (by > 0 ? goOn : () => history.back())();
 };
 
 /** Go on to the next stage of the open part; after its last stage, to the next part; after the last part, to the model. */

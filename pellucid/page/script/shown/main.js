@@ -18,6 +18,7 @@ import { focusLevel } from "./keys.js";
 import { lightHeadline } from "./lighting.js";
 import { showFrame, startMovie } from "./movie.js";
 import { drawSwitches, startSwitches } from "./panel.js";
+import { startSharing } from "./share.js";
 import { givenInWords, headlineOf, stepsTable } from "./sentence.js";
 import { drawStage, holdBehind } from "./stage.js";
 import { drawTour, goToStop } from "./tour.js";
@@ -91,6 +92,7 @@ const fillFor = (id, facts, make) => drawFor(id, facts, () => fill(found(id), ma
 const drawView = async ({ base, whole, run, before, beside, reason, shares }, isWanted) => {
   const { block, tensor, head, position, mode, cached, switches, open, stop, beside: asked } = state;
   document.body.classList.toggle("deep", block !== "" || open === "own");
+  document.body.dataset.look = state.look;
   document.body.classList.toggle("own-open", open === "own");
   found("drawing-place").hidden = block !== "";
   found("stage").hidden = block === "";
@@ -108,7 +110,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   if (!state.fault)
     drawFor("typed", [state.text, state.to, state.target, state.second, state.run], () => writeTyped(state));
   fillFor("runs", [state.run, state.text, asked], choiceOfRuns);
-  drawFor("frame", [state.run, state.text, state.to, state.target], showFrame);
+  drawFor("frame", [state.run, state.text], showFrame);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
   const switchFacts = [whole, switches, mode, cached, block, head];
@@ -201,6 +203,7 @@ export const startPage = async (open) => {
   found("open-own").addEventListener("click", () => openOrClose("own"));
   startSwitches();
   startMovie();
+  startSharing();
   found("skip").addEventListener("click", () => focusLevel(null));
   found("dock").hidden = false;
   for (const edge of Object.values(EDGES)) edgesChanged.observe(edge);

@@ -14,8 +14,9 @@ const brush = document.createElement("canvas").getContext("2d");
 /** Return the width of a text. */
 export const widthOf = (text, font = "500 12px") => {
   brush.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
-  return Math.ceil(brush.measureText(text).width);
+  return Math.ceil(brush.measureText(text).width * typeScale());
 };
+const typeScale = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16; // larger in a lecture
 
 const widest = (texts, font) => Math.max(0, ...[...new Set(texts)].map((text) => widthOf(tokenName(text), font)));
 
@@ -32,7 +33,7 @@ export const measuresOf = (plate) => {
     count: panel.columns,
     rows: panel.rows * (other ? 2 : 1),
     digits: digitsOf(plate),
-    row: plate.pick ? LEAST.ofWord : LEAST.row,
+    row: (plate.pick ? LEAST.ofWord : LEAST.row) * typeScale(),
     labels: Math.min(MOST.label, Math.max(plate.asks ? CORNER : 0, widest(rows) + 10)) + state,
     token: plate.areTokensAbove ? Math.min(MOST.token, widest(columns)) : 0,
     sum: plate.rowSums ? ROW_SUM : 0,
@@ -49,7 +50,7 @@ const digitsOf = ({ panel, other, scale, pick, rows, columns }) => {
   const words = pick ? widest(rows.flatMap((_, row) => columns.map((_, column) => pick(row, column).label))) + 8 : 0;
   const width = (decimals) => {
     const longest = Math.max(...ends.map((value) => withDecimals(value, decimals).length));
-    return Math.max(LEAST.digits, words, Math.ceil(DIGIT * longest + 4));
+    return Math.max(LEAST.digits, words, Math.ceil(DIGIT * typeScale() * longest + 4));
   };
   return { 4: width(4), 3: width(3), 2: width(2) };
 };

@@ -29,6 +29,7 @@ export const FIRST_STATE = {
   beside: "", // shown beside the run: "other" (the page's other explanation) or "before" (the run without switches)
   open: "", // "tour" or "own" (the form for the reader's own matrices), if it is open
   stop: null, // the number of a stop of the tour
+  look: "", // "lecture" or "embed": for a projector, or for a frame in another page
   form: "", // the content of the form for the reader's own matrices
   fault: "", // the reason why the requested view cannot be shown; it is not in the address
 };
@@ -69,12 +70,8 @@ const NEW_VIEW = "run text to target block tensor mode switches beside open stop
 /** Write the state to the address, as a new entry of the browser's history ("pushState") or instead of the last. */
 export const writeAddress = (how = "replaceState") => {
   const hash = hashOf(state);
-  if ((location.hash || "#") !== hash)
-    history[how](
-      null,
-      "",
-      location.href.replace(/#.*|$/, () => hash),
-    );
+  const address = location.href.replace(/#.*|$/, () => hash);
+  if ((location.hash || "#") !== hash) history[how](null, "", address);
 };
 
 let resting = null;
@@ -116,6 +113,7 @@ export const hashOf = (shown) => {
     beside: shown.beside || null,
     open: shown.open || null,
     stop: shown.stop,
+    [shown.look]: shown.look ? 1 : null,
     form: (shown.open === "own" && shown.form) || null,
   };
   const readable = (value) => encodeURIComponent(value).replace(/%2C/g, ",").replace(/%3A/g, ":");
@@ -169,6 +167,7 @@ export const stateOf = (hash) => {
     beside: oneOf("beside", ["other", "before"]),
     open: oneOf("open", ["tour", "own"]),
     stop: number("stop"),
+    look: ["lecture", "embed"].find((look) => asked.has(look)) ?? "",
     form: asked.get("form") ?? state.form,
   };
 };

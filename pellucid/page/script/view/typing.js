@@ -52,12 +52,8 @@ export const fitTyping = (model) => {
   const { kind, source, words_of } = model.vocabulary;
   const list = found("examples").querySelector(".word-list");
   list.hidden = kind !== "word" || !source; // other vocabularies have pieces, not words
-  const languages = words_of ? Object.keys(words_of) : [null];
-  if (!list.hidden)
-    redraw(
-      list.querySelector("div"),
-      languages.map((each) => wordsKnown(model.vocabulary, each)),
-    );
+  const known = (language) => wordsKnown(model.vocabulary, language);
+  if (!list.hidden) redraw(list.querySelector("div"), (words_of ? Object.keys(words_of) : [null]).map(known));
 };
 
 /** Make a paragraph with the number of known words and the words: of one language or, without it, of all. */

@@ -15,9 +15,8 @@ const SPACED_IN_FRENCH = "?!:;»%";
 export const prepareWords = (text, language) => {
   const plain = text.normalize("NFC").replaceAll("’", "'");
   const marks = new RegExp(`([^${WORD}${SPACE}])\\1*`, "gu");
-  return splitAtSpaces(plain.replace(marks, (run, mark, start) => setApart(plain, run, mark, start, language))).join(
-    " ",
-  );
+  const apart = plain.replace(marks, (run, mark, start) => setApart(plain, run, mark, start, language));
+  return splitAtSpaces(apart).join(" ");
 };
 
 export const splitAtSpaces = (text) => text.split(new RegExp(`[${SPACE}]+`)).filter(Boolean);

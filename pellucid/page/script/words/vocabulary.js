@@ -163,9 +163,6 @@ const FIELDS = { source: "sentence", target: "target" }; // the names of the inp
 /** Make an error with the name of an input field; it is shown beside this field. */
 const ofSide = (side, message, more = {}) => Object.assign(new Error(message), { side: FIELDS[side], ...more });
 
+const MATRICES = "its matrices grow with the square of the length. Give a shorter one.";
 const tooLong = (side) =>
-  ofSide(
-    side,
-    `the ${FIELDS[side]} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ` +
-      "its matrices grow with the square of the length. Give a shorter one.",
-  );
+  ofSide(side, `the ${FIELDS[side]} is longer than the ${MOST_TOKENS} tokens that an explanation shows: ${MATRICES}`);
