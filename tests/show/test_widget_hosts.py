@@ -71,6 +71,7 @@ def use(page: Any, ran: Any) -> None:
     frame.locator("#unfold").click()
     for head in range(4):
         frame.locator(f"[data-key=silent-{head}]").click()
+        frame.locator(f"[data-key=silent-{head}]", has_text="off").wait_for()
     other = frame.locator("#effect .anew", has_not_text="Me gustan los gatos")
     other.wait_for()
     anew = other.inner_text()
