@@ -21,6 +21,7 @@ from pellucid.worked.examples import example, names, read_example
 def facts() -> dict[str, Any]:
     demo = pellucid.load("demo", "cpu")
     how, cats = demo.explain("How are you", to="hi"), demo.explain("I like cats", to="es")
+    ledger = demo.explain("The boat is near the bank.", to="fr").ledger(6)
     bank, cross = demo.explain("The boat is near the bank.", to="es"), example("004-cross-4")
 
     def without_head(head: int) -> float:
@@ -42,6 +43,9 @@ def facts() -> dict[str, Any]:
     return {
         "how": how,
         "cats": cats,
+        "shares": dict(ledger.by_input),
+        "falls": {label: fall for (label, _), fall in zip(ledger.by_input, ledger.absent, strict=True)},
+        "agreement": agreement,
         "bank": bank,
         "bank_weights": weights[3],
         "looks": {("bank", "near"): near},
@@ -81,6 +85,12 @@ def learned(step: int, *columns: int) -> list[float]:
     text = (ROOT / "docs" / "results" / "learning.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith(f"| {step} |"))
     return [float(row.split("|")[1 + column]) for column in columns]
+
+
+def agreement() -> float:
+    """The median rank correlation of shares and falls without a word, of the committed results."""
+    text = (ROOT / "benchmarks" / "results" / "source_share.md").read_text(encoding="utf-8")
+    return float(re.findall(r"absent (\d\.\d+)", text)[0])
 
 
 def leakage(row: str) -> list[float]:
