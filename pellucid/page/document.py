@@ -11,7 +11,7 @@ from pellucid.page.bundle import NOTEBOOK_PAGE, TRANSLATION_PAGE, script
 from pellucid.page.own_form import own_html, own_payload
 from pellucid.page.payload import Shown, computes, payload
 from pellucid.reading.reading import Reading, Step
-from pellucid.reading.words import visible
+from pellucid.reading.words import special_ids, visible
 from pellucid.translate.text_translator import TextTranslator
 
 STYLES = ("style", "drawing", "stage", "dock", "matrices", "stages", "own", "tour", "why", "movie", "share")
@@ -96,9 +96,15 @@ def _step(place: int, step: Step) -> str:
 
 def _looked_rows(reading: Reading) -> str:
     """Return a table row for each step: its weights over the source, the mean of the heads of the last
-    cross-attention."""
-    return "".join(
+    cross-attention; and one with their sums, of which the smallest is marked."""
+    shares, sums = reading.attention_to_source(), reading.attention_to_source().sum(0).tolist()
+    rows = [
         f"<tr><th scope=row>{_word(step.input)} <small>→ {_word(step.expected)}</small>"
-        + "".join(f"<td>{_number(share)}" for share in shares)
-        for step, shares in zip(reading.steps, reading.attention_to_source().tolist(), strict=True)
-    )
+        + "".join(f"<td>{_number(share)}" for share in row)
+        for step, row in zip(reading.steps, shares.tolist(), strict=True)
+    ]
+    special = special_ids(reading.vocabulary)
+    words = [each for each, token in zip(sums, reading.source_ids, strict=True) if token not in special]
+    least = min(words, default=None)
+    cells = [f"<td>{_number(each)}{' <small>least of the words</small>' * (each == least)}" for each in sums]
+    return "".join([*rows, "<tr><th scope=row>all steps together", *cells])

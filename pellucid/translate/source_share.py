@@ -20,8 +20,9 @@ from pellucid.seeing.edits import hold
 from pellucid.seeing.trace import trace
 from pellucid.translate.likelihood import batches
 
-TOGETHER = 256  # tokens that are measured as one batch
-POSITIONS = 4096  # of gradients that are computed together: a batch's positions for each of its steps
+# Positions times width, so many that they stay in a core's cache: of a batch, and of the gradients that are
+# computed together, a batch's positions for each of its steps.
+IN_BATCH, IN_GRADIENTS = 2**15, 2**19
 READ = ("encoder.token_embeddings", "decoder.token_embeddings")
 
 
@@ -51,7 +52,7 @@ def source_shares(
     0 to 1; the rest is the share of the target so far."""
     shares: list[list[float]] = [[] for _ in pairs]
     some = [place for place, (_, target) in enumerate(pairs) if target]
-    for group in batches([max(map(len, pairs[place])) for place in some], TOGETHER):
+    for group in batches([max(map(len, pairs[place])) for place in some], IN_BATCH // model.config.width):
         places = [some[each] for each in group]
         for place, row in zip(places, _of_batch(model, [pairs[place] for place in places]), strict=True):
             shares[place] = row[: len(pairs[place][1])].tolist()
@@ -72,7 +73,7 @@ def _of_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[
     # One backward pass for all sentences and several of their steps, S; a step's derivative is its own.
     wanted_SBL = torch.eye(steps, device=target.device)[:, None].expand(-1, len(pairs), -1).to(logits_BL)
     of_source, of_target = list[Tensor](), list[Tensor]()
-    for some in wanted_SBL.split(max(1, POSITIONS // target.numel())):
+    for some in wanted_SBL.split(max(1, IN_GRADIENTS // output_BLD.numel())):
         slopes = torch.autograd.grad(logits_BL, read, some, retain_graph=True, is_grads_batched=True)
         for sums, slope, embeddings in zip((of_source, of_target), slopes, read, strict=True):
             sums.append((slope * embeddings.detach()).sum(-1).abs().sum(-1))

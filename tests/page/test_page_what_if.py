@@ -21,6 +21,14 @@ def test_a_candidate_is_said_instead_and_the_model_goes_on(open_demo: OpenPage, 
         assert "They part at position 2" in opened.text("#given")
 
 
+def test_the_first_click_beside_a_word_is_not_lost(open_demo: OpenPage) -> None:
+    """The word loses the focus while the mouse is down; what is clicked must not be made anew by this."""
+    opened = open_demo("", 1366, 768)
+    opened.page.locator("h1 .target-word").nth(1).click()
+    opened.page.locator(".why-button").click()
+    opened.until("location.hash.includes('decoder.word')")
+
+
 def test_another_sentence_stands_beside(open_demo: OpenPage, demo: Explanation) -> None:
     river, money = "the bank is near the river", "the bank is near the money"
     opened = open_demo("", 1366, 768)

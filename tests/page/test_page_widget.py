@@ -169,11 +169,13 @@ def test_a_walk_at_random(
             number, shape, values, kept = frame.evaluate(NUMBERS)
             assert widget.tensor is not None and widget.cell is not None
             theirs = widget.tensor.tensor
-            assert float(theirs[widget.cell]) == pytest.approx(number, rel=1e-4, abs=1e-5), address
+            # Without the scale scores are large, and so is what rounding leaves where they cancel.
+            apart = 1e-5 * max(1.0, float(theirs[theirs.isfinite()].abs().max()))
+            assert float(theirs[widget.cell]) == pytest.approx(number, rel=1e-4, abs=apart), address
             if not kept:
                 rows = theirs[tuple(slice(size) for size in shape)]
                 torch.testing.assert_close(
-                    torch.tensor(values, dtype=rows.dtype).view(shape), rows, rtol=1e-4, atol=1e-5
+                    torch.tensor(values, dtype=rows.dtype).view(shape), rows, rtol=1e-4, atol=apart
                 )
             if chance.random() < 0.3 and (words := frame.locator("#effect .anew").all_inner_texts()):
                 assert words[0] == widget.translate().translation.text

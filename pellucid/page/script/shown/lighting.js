@@ -50,7 +50,10 @@ const lightPosition = (position) => {
   drawArcs(position);
   if (!drawing) return;
   lightTokens(drawing.model, position);
-  redraw(drawing.model.querySelector(".next"), nextWords(drawing.run, position));
+  const next = drawing.model.querySelector(".next");
+  // A button that is made anew while it is pressed, because a word above lost the focus, would not be clicked.
+  if (next.dataset.at !== String(position)) redraw(next, nextWords(drawing.run, position));
+  next.dataset.at = position;
   lightStrands(drawing, position);
 };
 

@@ -36,7 +36,7 @@ export const showFrame = () => {
 /** Say which stages the figures show (Python names them), and with which frame each begins. */
 const stagesLearned = (frames, now) =>
   frames.flatMap(({ stage, step }, at) => {
-    if (!stage || stage === frames[at - 1]?.stage) return [];
+    if (!stage || frames.findIndex((frame) => frame.stage === stage) !== at) return [];
     return [element(stage === frames[now].stage ? "strong" : "span", `${stage} (after ${step} updates)`)];
   });
 

@@ -12,9 +12,11 @@ export const travelOnce = ({ place, stage, plates }) => {
   travelled.add(stage.key);
   const frames = platesOf(stage.items).map(({ key }) => plates.get(key).querySelector(".frame"));
   const [row, column] = frames.map((frame) => frame.getBoundingClientRect());
-  const [x, y] = [column.left + column.right - row.left - row.right, column.top + column.bottom - row.top - row.bottom];
-  const size = `scale(${column.height / row.width}, ${column.width / row.height})`;
-  const lying = { transform: `translate(${x / 2}px, ${y / 2}px) rotate(90deg) ${size}` };
-  const path = [{ transform: "none" }, { ...lying, offset: 0.5 }, { ...lying, offset: 0.7 }, { transform: "none" }];
+  const at = ({ left, top, width, height }) => ({
+    translate: `${left - row.left}px ${top - row.top}px`,
+    width: `${width}px`,
+    height: `${height}px`,
+  });
+  const path = [at(row), { ...at(column), offset: 0.5 }, { ...at(column), offset: 0.7 }, at(row)];
   frames[0].animate(path, { duration: SLOWLY, easing: "ease-in-out" });
 };
