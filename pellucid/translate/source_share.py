@@ -22,7 +22,7 @@ from pellucid.translate.likelihood import batches
 
 # Positions times width, so many that they stay in a core's cache: of a batch, and of the gradients that are
 # computed together, a batch's positions for each of its steps.
-IN_BATCH, IN_GRADIENTS = 2**15, 2**19
+IN_BATCH, IN_GRADIENTS = 2**15, 2**17
 READ = ("encoder.token_embeddings", "decoder.token_embeddings")
 
 
