@@ -9,7 +9,7 @@ from typing import Any
 import anywidget
 from traitlets import Dict, Int, Unicode
 
-from pellucid.errors import UsageError
+from pellucid.errors import PellucidError, UsageError
 from pellucid.page.assembly import page_file
 from pellucid.page.document import notebook_page
 from pellucid.page.payload import answer
@@ -95,8 +95,10 @@ class Widget(anywidget.AnyWidget):
         """Answer a question of the page, which waits for that whatever happens."""
         try:
             self.send({"id": message["id"], "answer": self._answer(message["question"])})
-        except Exception as error:
+        except Exception as error:  # the page is told, or it would wait for ever; a fault of ours goes on
             self.send({"id": message["id"], "error": str(error) or type(error).__name__})
+            if not isinstance(error, PellucidError):
+                raise
 
     def _answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Answer as `/v1/explain` does (pellucid/serve/explaining.py), as far as the page asks."""

@@ -61,7 +61,7 @@ export const cannotSwitch = (run, switches) => {
       return `${where} has no ${what}: ${having[0]} has one.`;
   if (run.computes || !isSwitched(switches)) return "";
   if (run.model.maker)
-    return switches.padding === "none" ? "" : "The server explains a sentence alone, without padding: choose none.";
+    return switches.padding === "none" ? "" : "Python explains a sentence alone, without padding: choose none.";
   return (
     "This page holds a recording of a model that is too big for its weights to be in the page, so the page cannot " +
     "compute. In Python, trace(model, edits=…) does this."
