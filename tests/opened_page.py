@@ -57,6 +57,9 @@ OUTSIDE = """(selectors) => selectors.filter((selector) => {
 # The view of the address is drawn; or, on the page of an example, its matrices.
 SHOWN = """document.body.dataset.shown === location.hash ||
   document.querySelector(".worked :is(.own-plates .plate, .own-verdict.is-fault)") !== null"""
+# In one call: between a search for an element and its measure, the page may draw it anew.
+BOX = """(selector) => [...document.querySelectorAll(selector)].find((each) => each.checkVisibility())
+  .getBoundingClientRect().toJSON()"""
 # Two frames after a key: what it asked for has begun by then.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 
@@ -165,7 +168,12 @@ class Opened:
 
     def lefts(self, *selectors: str) -> list[float]:
         """Return where the first element of each begins."""
-        return [self.page.locator(selector).first.bounding_box()["x"] for selector in selectors]
+        return [self.box(selector)["x"] for selector in selectors]
+
+    def box(self, selector: str) -> dict[str, float]:
+        """Return where the first element of this selector that can be seen is, and its size."""
+        found: dict[str, float] = self.page.evaluate(BOX, selector)
+        return found
 
     @property
     def address(self) -> str:

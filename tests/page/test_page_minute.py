@@ -98,12 +98,12 @@ def test_nine_words_with_the_whole_triangle_and_the_row_sums(open_demo: OpenPage
 
 def test_a_switch_pushes_the_drawing_and_tells_its_effect_in_a_line(open_demo: OpenPage) -> None:
     opened = open_demo("", 1366, 768)
-    before = opened.page.locator("#drawing").bounding_box()["width"]
+    before = opened.box("#drawing")["width"]
     opened.click("#unfold")
-    after, panel = (opened.page.locator(place).bounding_box() for place in ("#drawing", "#switches"))
+    after, panel = (opened.box(place) for place in ("#drawing", "#switches"))
     assert after["x"] + after["width"] <= panel["x"] + 1 and after["width"] < before
     opened.click("switch-causal")
-    effect = opened.page.locator("#effect").bounding_box()
+    effect = opened.box("#effect")
     assert effect["height"] < 110 and effect["y"] + effect["height"] <= after["y"] + 200
     opened.page.locator("#effect summary").click()
     table = (Path(__file__).parents[2] / "docs/results/leakage.md").read_text(encoding="utf-8")

@@ -76,7 +76,7 @@ def test_an_author_looks_into_a_model_of_50_million_parameters(open_page: OpenPa
     assert len(opened.texts(rows)) == len(opened.texts(columns)) == 21
     assert opened.texts(sums) == ["1.0000"] * 21
     assert opened.outside(rows, columns, sums, f"{plate} td[role=gridcell]") == []
-    last = opened.page.locator(sums).first.bounding_box()
+    last = opened.box(sums)
     assert last["x"] + last["width"] <= opened.lefts(".inspector")[0] + 1
 
 

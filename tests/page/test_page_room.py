@@ -218,15 +218,14 @@ def test_at_200_per_cent_all_can_be_read_and_the_matrix_comes_first(open_demo: O
     for address in ("", "#?position=1", f"#{SELF}.weights?cell=2,1", "#decoder.layers.0"):
         opened.go(address)
         opened.assert_fits(720)
-        first = ".plate .matrix:visible, h1 .target-word:visible, .strip-field:visible"
-        top = opened.page.locator(first).first.bounding_box()["y"]
-        assert top < opened.page.locator("#dock").bounding_box()["y"] - 20
+        top = opened.box(".plate .matrix, h1 .target-word, .strip-field")["y"]
+        assert top < opened.box("#dock")["y"] - 20
 
 
 def test_on_paper_nothing_ends_at_the_very_edge(open_demo: OpenPage) -> None:
     opened = open_demo("", 1047, 700)  # A4 landscape within its margins
     opened.page.emulate_media(media="print")
-    box = opened.page.locator(".best .number").first.bounding_box()
+    box = opened.box(".best .number")
     assert box["x"] + box["width"] < 1047 - 4
 
 

@@ -27,10 +27,10 @@ def test_a_lecture_has_large_type_two_decimals_and_no_frame(open_page: OpenPage)
     opened.page.wait_for_timeout(200)  # until the matrices are fitted again
     cells = [text for text in opened.texts(".stage-field [role=gridcell]") if "." in text]
     assert len(cells) > 10 and all(re.fullmatch(r"-?\d+\.\d\d", text) for text in cells)
-    top = opened.page.locator("#dock").bounding_box()["y"]
+    top = opened.box("#dock")["y"]
     assert top > 860, "the dock covers nothing"
     opened.page.mouse.move(700, 895)
-    assert opened.page.locator("#dock").bounding_box()["y"] < top - 20
+    assert opened.box("#dock")["y"] < top - 20
     opened.press("PageDown")
     assert opened.address.startswith("#decoder.layers.0.cross_attention.scaled_scores")
     opened.page.keyboard.press("PageUp")
@@ -58,7 +58,7 @@ def test_links_and_frames_are_copied(open_page: OpenPage, path: Path) -> None:
     assert source.startswith(path.as_uri()) and "cell=2,1" in source and "embed=1" in source
     opened.page.set_viewport_size({"width": 1000, "height": 600})
     opened.go("#" + source.partition("#")[2])
-    assert not opened.is_seen(".bar") and opened.page.locator(".stage-field").bounding_box()["y"] < 300
+    assert not opened.is_seen(".bar") and opened.box(".stage-field")["y"] < 300
     assert opened.is_seen("#end-look") and opened.outside(".stage-bar") == []
 
 

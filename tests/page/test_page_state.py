@@ -188,8 +188,8 @@ def test_the_headline_says_what_the_step_says(open_demo: OpenPage) -> None:
 def test_compare_is_seen_and_says_what_the_model_would_say(open_demo: OpenPage) -> None:
     opened = open_demo("#?position=1&mask=off", 1366, 768)
     opened.click("effect-beside")
-    top = opened.page.locator(".beside-card").first.bounding_box()["y"]
-    assert top < opened.page.locator("#dock").bounding_box()["y"] - 100
+    top = opened.box(".beside-card")["y"]
+    assert top < opened.box("#dock")["y"] - 100
     now = opened.page.evaluate("current.run.steps[0].predicted")
     assert opened.text(".beside-card .beside-sentence").startswith(f"आप {now}")
     assert opened.page.locator(".beside-card del").first.inner_text() == "आप"

@@ -104,7 +104,7 @@ def test_the_leak_is_told_of_the_open_head_and_shown_where_it_is_largest(open_de
     says = opened.text("#stage #effect .effect-says")
     most = re.search(r"\((\S+), head (\d); the most in head 0, here, is (\S+)\)", says)
     assert most is not None and float(most[1]) > float(most[3]) and most[2] != "0"
-    effect, inspector = (opened.page.locator(place).bounding_box() for place in ("#effect", ".inspector"))
+    effect, inspector = (opened.box(place) for place in ("#effect", ".inspector"))
     assert effect["y"] + effect["height"] < inspector["y"], "it covers nothing"
     opened.click("see-leak")
     assert f"head={most[2]}" in opened.address and ", here, is" not in opened.text("#effect")

@@ -54,7 +54,8 @@ def test_at_random_old_ids_stay_and_new_tokens_are_used(kind: str) -> None:
             assert {*tokens[:4]} & {*"hijö"} or kind == "word"
             lines = after[0] + after[1] if joint else lines
             used = {token for line in lines for token in now.encode(line)}
-            assert len(used & {*added}) > len(added) / 2
+            # BPE needs short tokens to build its long ones, and then some of the short ones stand nowhere.
+            assert len(used & {*added}) > len(added) / (3 if kind == "bpe" else 2)
             for token, ids in zip(tokens, parts(old, new, side), strict=True):
                 if old.unknown_id not in ids:
                     assert "".join(map(was.id_to_piece, ids)) == token
