@@ -110,7 +110,7 @@ def ours(given: Material, seed: int) -> tuple[Learner, Learn, Judge]:
     return learner, learn, judge
 
 
-def peer(given: Material, seed: int, our_start: bool) -> tuple[Learn, Judge]:
+def peer(given: Material, seed: int, our_start: bool) -> tuple[nn.Module, Learn, Judge]:
     from transformers import MarianConfig, MarianMTModel
 
     config, training = given.config.model, given.config.training
@@ -170,7 +170,7 @@ def peer(given: Material, seed: int, our_start: bool) -> tuple[Learn, Judge]:
             tokens += batch.tokens
         return total / tokens
 
-    return learn, judge
+    return model, learn, judge
 
 
 @torch.no_grad()
@@ -202,7 +202,8 @@ def copy_start(ours: Transformer, theirs: nn.Module) -> None:
 
 def contestant(name: str, given: Material) -> tuple[Learn, Judge]:
     kind, _, seed = CONTESTANTS[name]
-    return ours(given, seed)[1:] if kind == "ours" else peer(given, seed, our_start="our start" in kind)
+    made = ours(given, seed) if kind == "ours" else peer(given, seed, our_start="our start" in kind)
+    return made[1:]
 
 
 def run(name: str, data: Path, updates: int, dropout: float, batch_tokens: int) -> None:

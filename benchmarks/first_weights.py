@@ -83,7 +83,7 @@ def run(start: str, norm: str, seed: int, updates: int, data: Path, watched: boo
     given = dataclasses.replace(given, config=dataclasses.replace(given.config, model=shape))
     known = {"start": start, "norm": norm, "seed": seed}
     if start == PEER:
-        learn, judge = equal_tokens.peer(given, seed, our_start=False)
+        _, learn, judge = equal_tokens.peer(given, seed, our_start=False)
     else:
         model.initialise = STARTS[start]
         learner, learn, judge = equal_tokens.ours(given, seed)
