@@ -27,7 +27,7 @@ AddNorm = structure(
 )
 Columns = structure("Columns", "int64 half, width; * x, kept, sums; Dropout dropout")
 CrossEntropy = structure(
-    "CrossEntropy", "int64 half, width, rows; * logits, expected, losses; float smoothing, consistency"
+    "CrossEntropy", "int64 half, width, rows; * logits, expected, losses, room; float smoothing, consistency"
 )
 Adam = structure(
     "Adam",
@@ -70,9 +70,19 @@ def compute(kernel: str, count: int, like: Tensor, **arguments: Any) -> None:
         [*_threads(parts).map(lambda span: function(*span), spans)]
 
 
+def add_to(sums: Tensor, x: Tensor) -> None:
+    """Add x, in bf16 or float32, to float32 sums of the same shape, in one pass over memory."""
+    compute("column_sums", 1, x, width=x.numel(), x=x, sums=sums)
+
+
 def shares(count: int) -> int:
     """Return in how many shares `compute` divides this number of rows."""
     return max(1, min(torch.get_num_threads(), count))
+
+
+def room_for(rows: int, width: int) -> Tensor:
+    """Return the room for the exponentials of these rows of logits, two rows for each share."""
+    return torch.empty(shares(rows), 2 * (-(-width // LANES) * LANES))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.data.batch import Batch
-from pellucid.learning.compiled import compute
+from pellucid.learning.compiled import add_to, compute, room_for
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
 
@@ -62,7 +62,8 @@ class _Consistent(torch.autograd.Function):
             some, d_logits = _losses_of(logits, expected_N[start:end], *how)
             losses += some
             d_hidden[places[0]], d_hidden[places[1]] = (d_logits @ weight_VD).chunk(2)
-            d_weight += d_logits.mT @ hidden
+            product = d_logits.mT @ hidden
+            add_to(d_weight, product) if how[-1] else d_weight.add_(product)
             if d_bias is not None:
                 d_bias += d_logits.sum(0, dtype=torch.float32)
         d_bias = None if d_bias is None else d_bias.to(weight_VD.dtype)
@@ -85,7 +86,7 @@ def _losses_of(
     if compiled:
         losses = torch.empty(rows, 2)
         given = dict(logits=logits, expected=expected, losses=losses, smoothing=smoothing)
-        given |= dict(width=width, rows=rows, consistency=consistency)
+        given |= dict(width=width, rows=rows, consistency=consistency, room=room_for(rows, width))
         compute("consistent_cross_entropy", rows, logits, **given)
         return losses.sum(0, dtype=torch.float64), logits
     logs, both = logits.float().log_softmax(-1), torch.cat([expected, expected])[:, None]

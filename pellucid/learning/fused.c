@@ -101,6 +101,8 @@ INLINE f32v exponential(f32v x) {
     return p * (f32v)(((i32v)shifted - 0x4b400000 + 127) << 23);
 }
 
+INLINE size_t up(size_t n) { return (n + LANES - 1) / LANES * LANES; } /* to whole vectors */
+
 /* ---- Numbers in memory: `n` of them from number i on (16, or fewer at the end of a row; the other lanes are 0) */
 
 INLINE f32v get(const int half, const void *p, size_t i, size_t n) {
@@ -338,12 +340,13 @@ typedef struct {
     void *logits;
     const int64_t *expected;
     float *losses;             /* rows x 2: smoothed, plain */
+    float *room;               /* shares x 2 V, V in whole vectors: a row's exponentials (of both passes) */
     float smoothing, consistency;
 } CrossEntropy;
 
 INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, size_t last, size_t part) {
-    UNUSED(part);
     const size_t V = a->width;
+    float *room = a->room + part * 2 * up(V);
     const float spread = a->smoothing / V;
     for (size_t r = first; r < last; r++) {
         const size_t right = r * V + a->expected[r];
@@ -355,18 +358,16 @@ INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, s
         }
         const f32v top = all(highest(most));
         for (EACH(j, n, V)) {
-            const f32v x = exponential(get(half, a->logits, r * V + j, n) - top);
-            total += choose(below(n, 0), x, all(0));
+            const f32v x = choose(below(n, 0), exponential(get(half, a->logits, r * V + j, n) - top), all(0));
+            store(room + j, x);
+            total += x;
         }
         const float size = sum(total), log_size = logf(size) + top[0];
         const float expected = get(half, a->logits, right, 1)[0];
         a->losses[2 * r] = log_size - (1 - a->smoothing) * expected - a->smoothing * (sum(level) / V);
         a->losses[2 * r + 1] = log_size - expected;
         const float p = expf(expected - log_size) - spread - (1 - a->smoothing);
-        for (EACH(j, n, V)) {
-            const f32v x = exponential(get(half, a->logits, r * V + j, n) - top);
-            put(half, a->logits, r * V + j, n, x * (1 / size) - spread);
-        }
+        for (EACH(j, n, V)) put(half, a->logits, r * V + j, n, load(room + j) * (1 / size) - spread);
         put(half, a->logits, right, 1, all(p));
     }
 }
@@ -374,8 +375,8 @@ INLINE void cross_entropy(const int half, const CrossEntropy *a, size_t first, s
 /* Of two passes p and q: the mean of both, plus consistency / 4 (KL(p || q) + KL(q || p)). Pass q begins `rows` rows
    later. d KL(p || q) / d logits of p = p (log p - log q - KL(p || q)), and d KL(q || p) / ... = p - q. */
 INLINE void consistent_cross_entropy(const int half, const CrossEntropy *a, size_t first, size_t last, size_t part) {
-    UNUSED(part);
     const size_t V = a->width;
+    float *room_p = a->room + part * 2 * up(V), *room_q = room_p + up(V);
     const float spread = a->smoothing / V, weight = a->consistency / 4;
     for (size_t r = first; r < last; r++) {
         const size_t p = r * V, q = (r + a->rows) * V, right = a->expected[r];
@@ -391,6 +392,8 @@ INLINE void consistent_cross_entropy(const int half, const CrossEntropy *a, size
             const f32v x = get(half, a->logits, p + j, n), y = get(half, a->logits, q + j, n);
             const f32v of_p = choose(below(n, 0), exponential(x - top_p), all(0));
             const f32v of_q = choose(below(n, 0), exponential(y - top_q), all(0));
+            store(room_p + j, of_p);
+            store(room_q + j, of_q);
             total_p += of_p, total_q += of_q, pq += of_p * (x - y), qp += of_q * (y - x);
         }
         const float size_p = sum(total_p), size_q = sum(total_q);
@@ -402,7 +405,7 @@ INLINE void consistent_cross_entropy(const int half, const CrossEntropy *a, size
         a->losses[2 * r + 1] = -said / 2;
         for (EACH(j, n, V)) {
             const f32v x = get(half, a->logits, p + j, n), y = get(half, a->logits, q + j, n);
-            const f32v of_p = exponential(x - top_p) * (1 / size_p), of_q = exponential(y - top_q) * (1 / size_q);
+            const f32v of_p = load(room_p + j) * (1 / size_p), of_q = load(room_q + j) * (1 / size_q);
             const f32v apart = x - y - shift, both = of_p - of_q;
             const f32v is_right = choose(lanes() + (int32_t)j == (int32_t)right, all((1 - a->smoothing) / 2), all(0));
             put(half, a->logits, p + j, n, (of_p - spread) / 2 + weight * (of_p * (apart - forth) + both) - is_right);
@@ -477,8 +480,6 @@ typedef struct {
 
 typedef struct { float *q, *k, *v, *d_out, *d_q, *d_k, *d_v, *p, *d_p; size_t d, m; } Room; /* d, m: padded */
 
-INLINE size_t up(size_t n) { return (n + LANES - 1) / LANES * LANES; }
-
 INLINE Room room_of(const Attention *a, size_t part) { /* fused.py knows how much this is */
     Room w = {.d = up(a->head), .m = up(a->longest)};
     float *next = a->room + part * a->roominess;
@@ -487,6 +488,26 @@ INLINE Room room_of(const Attention *a, size_t part) { /* fused.py knows how muc
     for (int i = 0; i < 4; i++) *many[i] = next, next += w.m * w.d;
     for (int i = 0; i < 2; i++) *pairs[i] = next, next += QUERIES * w.m;
     return w;
+}
+
+/* Ask for part `h` of `parts` of rows from memory. A head's parts of the rows lie so far apart that the processor
+   cannot guess them, and waiting for them took half of attention's time. */
+INLINE void fetch(const int half, const void *p, size_t stride, int64_t first, int64_t last, size_t h, size_t parts) {
+    const size_t size = (size_t)(last - first) * stride * (half ? 2 : 4), line = 64;
+    const char *from = at(half, p, first * stride);
+    for (size_t i = size * h / parts; i < size * (h + 1) / parts; i += line) __builtin_prefetch(from + i);
+}
+
+/* While head h of sentence b is computed, fetch a part of the next sentence. */
+INLINE void fetch_next(const int half, const Attention *a, size_t b, size_t h) {
+    const int64_t *q = a->q_starts + b + 1, *k = a->k_starts + b + 1;
+    fetch(half, a->q, a->q_stride, q[0], q[1], h, a->heads);
+    if (a->k_stride != a->q_stride) fetch(half, a->k, a->k_stride, k[0], k[1], h, a->heads);
+    if (a->d_out) {
+        fetch(half, a->d_out, a->heads * a->head, q[0], q[1], h, a->heads);
+        fetch(half, a->d_q, a->q_stride, q[0], q[1], h, a->heads);
+        if (a->k_stride != a->q_stride) fetch(half, a->d_k, a->k_stride, k[0], k[1], h, a->heads);
+    } else fetch(half, a->out, a->heads * a->head, q[0], q[1], h, a->heads);
 }
 
 /* Copy rows of a head to floats; further rows up to a multiple of four become 0. */
@@ -580,6 +601,7 @@ INLINE void attend(const int half, const Attention *a, size_t first, size_t last
     for (size_t b = first; b < last; b++) {
         const size_t M = a->k_starts[b + 1] - a->k_starts[b], from = a->k_starts[b] * a->k_stride;
         for (size_t h = 0; h < H; h++) {
+            if (b + 1 < last) fetch_next(half, a, b, h);
             unpack(half, at(half, a->k, from + h * K), a->k_stride, M, K, w.k, w.d);
             unpack(half, at(half, a->v, from + h * K), a->k_stride, M, K, w.v, w.d);
             const size_t L = a->q_starts[b + 1] - a->q_starts[b];
@@ -634,6 +656,7 @@ INLINE void attend_backward(const int half, const Attention *a, size_t first, si
     for (size_t b = first; b < last; b++) {
         const size_t M = a->k_starts[b + 1] - a->k_starts[b], from = a->k_starts[b] * a->k_stride;
         for (size_t h = 0; h < H; h++) {
+            if (b + 1 < last) fetch_next(half, a, b, h);
             unpack(half, at(half, a->k, from + h * K), a->k_stride, M, K, w.k, w.d);
             unpack(half, at(half, a->v, from + h * K), a->k_stride, M, K, w.v, w.d);
             memset(w.d_k, 0, M * w.d * sizeof(float));

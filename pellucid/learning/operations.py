@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, compute, shares
+from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, add_to, compute, room_for, shares
 from pellucid.model import ACTIVATIONS, Norm, keep_or_drop
 
 ROWS = 512  # positions whose logits exist at the same time
@@ -264,9 +264,10 @@ class _CrossEntropy(torch.autograd.Function):
             some = slice(start, start + ROWS)
             logits = F.linear(hidden[some], weight, bias)
             given = dict(expected=expected[some], losses=losses[some], smoothing=smoothing)
+            given |= dict(room=room_for(*logits.shape))
             compute("cross_entropy", len(logits), logits, width=len(weight), logits=logits, **given)
             torch.mm(logits, weight, out=d_hidden[some])
-            d_weight += logits.mT @ hidden[some]
+            add_to(d_weight, logits.mT @ hidden[some])
             if d_bias is not None:
                 d_bias += column_sums(logits)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)

