@@ -28,7 +28,6 @@ from pellucid.reading.words import advice
 from pellucid.seeing.edits import Edits, Place, hold, rewrite, together
 from pellucid.seeing.trace import Trace
 from pellucid.seeing.viewed import Viewed
-from pellucid.translate.source_share import leaf
 
 INPUTS = [f"{stack}.{name}" for name in ("token_embeddings", "positions") for stack in ("encoder", "decoder")]
 LOGITS = "decoder.logits"
@@ -192,10 +191,15 @@ def _over_all_paths(asked: Question, model: Transformer, tokens: Sequence[str]) 
     return [*terms, *positions, ("biases", biases)]
 
 
+def _leaf(tensor: Tensor) -> Tensor:
+    """Return a tensor with the same values at which gradients end."""
+    return tensor.detach().requires_grad_()
+
+
 def _slopes(asked: Question, model: Transformer, leaves: Sequence[str]) -> tuple[dict[str, Tensor], float]:
     """Return the derivative of the logit by each of these tensors, at which gradients end, in a pass that is
     held; and the sum of what the biases after them add."""
-    edits, biased = hold() | dict.fromkeys(leaves, leaf), {}
+    edits, biased = hold() | dict.fromkeys(leaves, _leaf), {}
     seen = watch(model, in_batch(model, [asked.pair]), edits=edits, gradients=True)
     for name, record in seen.items():
         made = [each for each in made_of(name, model.config)[1] if each.endswith(".bias")]

@@ -16,8 +16,8 @@ from pellucid.data.batch import pad
 from pellucid.decoding.pytorch import evaluating
 from pellucid.folder.load import device_of
 from pellucid.model import Transformer
-from pellucid.seeing.edits import hold
-from pellucid.seeing.trace import trace
+from pellucid.seeing.trace import Trace, trace
+from pellucid.translate.held import HELD, go_back
 from pellucid.translate.likelihood import batches
 
 # Positions times width, so many that they stay in a core's cache: of a batch, and of the gradients that are
@@ -40,11 +40,6 @@ def usual_share(shares: Sequence[float]) -> UsualShare:
     return UsualShare(*torch.tensor(shares).quantile(torch.tensor([0.05, 0.5, 0.95])).tolist())
 
 
-def leaf(tensor: Tensor) -> Tensor:
-    """Return a tensor with the same values at which gradients end."""
-    return tensor.detach().requires_grad_()
-
-
 def source_shares(
     model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]
 ) -> list[list[float]]:
@@ -64,18 +59,19 @@ def _of_batch(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[
     padding = model.config.pad_id, device_of(model)
     (source, source_mask), (target, target_mask) = (pad(side, *padding) for side in zip(*pairs, strict=True))
     shifted = torch.cat((torch.full_like(target[:, :1], model.config.start_id), target[:, :-1]), 1)
-    edits, kept = hold() | dict.fromkeys(READ, leaf), (*READ, "decoder.output")
-    with evaluating(model), torch.enable_grad(), trace(model, kept, edits, gradients=True) as seen:
-        output_BLD = model.read(source, source_mask, shifted, target_mask)
-    with torch.enable_grad():  # of each position only the logit of its token, not of the vocabulary
-        logits_BL = (output_BLD * model.projection_weight.detach()[target]).sum(-1)
-    read, steps = [seen[name].tensor for name in READ], target.shape[1]
-    # One backward pass for all sentences and several of their steps, S; a step's derivative is its own.
-    wanted_SBL = torch.eye(steps, device=target.device)[:, None].expand(-1, len(pairs), -1).to(logits_BL)
-    of_source, of_target = list[Tensor](), list[Tensor]()
-    for some in wanted_SBL.split(max(1, IN_GRADIENTS // output_BLD.numel())):
-        slopes = torch.autograd.grad(logits_BL, read, some, retain_graph=True, is_grads_batched=True)
-        for sums, slope, embeddings in zip((of_source, of_target), slopes, read, strict=True):
-            sums.append((slope * embeddings.detach()).sum(-1).abs().sum(-1))
-    source_BL, target_BL = torch.cat(of_source).T, torch.cat(of_target).T
-    return source_BL / (source_BL + target_BL)
+    with torch.no_grad(), evaluating(model), trace(model, (*HELD, *READ), gradients=True) as seen:
+        model.read(source, source_mask, shifted, target_mask)
+        slope_BLD = model.projection_weight[target]  # of the logit of each position's token
+        together = max(1, IN_GRADIENTS // slope_BLD.numel())
+        firsts = range(0, target.shape[1], together)
+        parts = [_of_steps(model, seen, slope_BLD, slice(first, first + together)) for first in firsts]
+    return torch.cat(parts, 1)
+
+
+def _of_steps(model: Transformer, seen: Trace, slope_BLD: Tensor, steps: slice) -> Tensor:
+    """Return the source's share in the target tokens of these steps, B S."""
+    of_source, of_target = (
+        (slope @ seen[name].tensor[:, : slope.shape[1], :, None]).squeeze(-1).abs().sum(1)
+        for name, slope in zip(READ, go_back(model, seen, slope_BLD, steps), strict=True)
+    )
+    return of_source / (of_source + of_target)
