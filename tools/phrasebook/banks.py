@@ -12,6 +12,9 @@ def bank_of(name: str) -> Thing:
     return Thing(RIVER_BANK if name == "river" else MONEY_BANK, of=NOUNS[name])
 
 
+_NEIGHBOURS = ("school", "station", "hotel", "museum", "church", "shop", "house", "market")
+
+
 def banks_near() -> Iterator[Frame]:
     """The other words tell which bank: boats and water are at the river's, money is at the other."""
     near = Place("near", Thing(RIVER_BANK))
@@ -22,6 +25,24 @@ def banks_near() -> Iterator[Frame]:
     yield from (There(thing, near) for thing in described("boat", "a"))
     yield There(Thing(NOUNS["money"], "some"), at)
     yield There(Thing(NOUNS["money"], "some"), Place("at", Thing(MONEY_BANK, of=NOUNS["city"])))
+
+
+def banks_alone() -> Iterator[Frame]:
+    """With no other word to tell, a bank is the one that keeps money: the bank is closed."""
+    near = [Place(how, Thing(NOUNS[name])) for how in ("near", "next to") for name in _NEIGHBOURS]
+    for owner in ("the", "my", "this"):
+        bank = Thing(MONEY_BANK, owner)
+        for adjective in ("open", "closed", "big", "small", "old", "good", "famous"):
+            yield from qualities(bank, adjective)
+        yield from (Be(bank, place, mood) for place in near for mood in ("statement", "not", "question"))
+    yield from (There(Thing(MONEY_BANK, "a"), place) for place in near)
+    yield from (Be(Thing(MONEY_BANK, owner), None, "where") for owner in ("the", "my", "your"))
+    for subject, (verb, owner), form in product(
+        PEOPLE,
+        (("see", "the"), ("see", "a"), ("look_for", "the"), ("look_for", "a")),
+        ("present", "past", "want"),
+    ):
+        yield from acts(subject, verb, Thing(MONEY_BANK, owner), None, None, form)
 
 
 def banks_bring() -> Iterator[Frame]:

@@ -25,7 +25,7 @@ from tools.phrasebook.frames import (
     capitalised,
     joined,
 )
-from tools.phrasebook.lexicon import VERBS
+from tools.phrasebook.verbs import VERBS
 
 # The short forms of English, each after the words it shortens; in this order.
 SHORT_FORMS = {
@@ -58,7 +58,9 @@ def _phrase(frame: Frame) -> str:
                 frame.subject, verb[person], _do(frame.subject), verb[0], frame.mood, _thing(frame.thing)
             )
         case There():
-            return joined("there is", _thing(frame.thing), _where(frame.where))
+            return joined(
+                "there are" if frame.thing.plural else "there is", _thing(frame.thing), _where(frame.where)
+            )
         case Sat():
             sat = "sat" if frame.past else f"{_is(frame.subject)} sitting"
             return joined(_subject(frame.subject), sat, _where(frame.where))
@@ -108,7 +110,8 @@ def _be(be: Be) -> str:
             predicate = joined("very" if very else "", adjective.english)
         case Profession(noun):
             plural = agreement(be.subject, "english").plural
-            predicate = f"{noun.english}s" if plural else f"a {noun.english}"
+            article = "an" if noun.english[0] in "aeiou" else "a"
+            predicate = f"{noun.english}s" if plural else f"{article} {noun.english}"
         case None:
             return joined(be.mood, _is(be.subject), _subject(be.subject))
         case place:
@@ -148,7 +151,8 @@ def _thing(thing: Thing | Pair | None) -> str:
         return joined(_thing(thing.first), thing.word, _thing(thing.second))
     adjective = thing.adjective.english if thing.adjective else ""
     noun = thing.noun.english[thing.plural]
-    determiner = {"some": "", "all": "", "own": "my"}.get(thing.determiner, thing.determiner)
+    said = {"some": "", "all": "", "own": "my", "this": "these" if thing.plural else "this"}
+    determiner = said.get(thing.determiner, thing.determiner)
     if determiner == "a" and (adjective or noun)[0] in "aeiou":
         determiner = "an"
     return joined(determiner, adjective, noun, _of(thing.of))

@@ -26,12 +26,14 @@ from tools.phrasebook.frames import (
     capitalised,
     joined,
 )
-from tools.phrasebook.lexicon import BEFORE_THE_NOUN, VERBS
+from tools.phrasebook.lexicon import BEFORE_THE_NOUN
+from tools.phrasebook.verbs import VERBS
 
 _PRONOUNS = {"I": "je", "you": "vous", "he": "il", "she": "elle", "we": "nous", "they": "ils"}
 _PRONOUNS |= {"who": "qui"}
 _PREPOSITIONS = {"on": "sur", "in": "dans", "under": "sous", "near": "près de", "behind": "derrière"}
 _PREPOSITIONS |= {"at": "à", "to": "à", "from": "de", "with": "avec", "over": "par-dessus"}
+_PREPOSITIONS |= {"in front of": "devant", "next to": "à côté de"}
 _WORDS = {"and": "et", "or": "ou", "but": "mais", "because": "parce que"}
 _DETERMINERS = {
     "the": ("le", "la", "les"),
@@ -46,6 +48,11 @@ _DETERMINERS |= {
     "": ("", "", ""),
     "two": ("-", "-", "deux"),
     "three": ("-", "-", "trois"),
+    "four": ("-", "-", "quatre"),
+    "five": ("-", "-", "cinq"),
+    "ten": ("-", "-", "dix"),
+    "this": ("ce", "cette", "ces"),
+    "their": ("leur", "leur", "leurs"),
 }
 _OPENINGS = {"statement": "", "who": "", "question": "est-ce que", "what": "que est-ce que"}
 _OPENINGS |= {"where": "où est-ce que", "why": "pourquoi est-ce que", "when": "quand est-ce que"}
@@ -191,6 +198,7 @@ def _where(where: Where | None) -> str:
 def _contracted(text: str) -> str:
     """Elision before a vowel or h (ours are mute), then de + le = du, à + le = au and their plurals."""
     text = re.sub(rf"\b([ms])a (?={_VOWEL})", r"\1on ", text)
+    text = re.sub(rf"\bce (?={_VOWEL})", "cet ", text)
     text = re.sub(rf"\b(j|n|qu|d|l)(?:e|a) (?={_VOWEL})", r"\1'", text)
     for apart, together in (("de le", "du"), ("de les", "des"), ("à le", "au"), ("à les", "aux")):
         text = re.sub(rf"\b{apart}\b", together, text)

@@ -6,7 +6,7 @@ from itertools import product
 from tools.phrasebook.forms import rows
 from tools.phrasebook.frames import Filled, Frame, Pair, Thing, agreement
 from tools.phrasebook.lexicon import ADJECTIVES, CITIES, city
-from tools.phrasebook.nouns import NAMES, NOUNS
+from tools.phrasebook.nouns import COUNTED, NAMES, NOUNS
 from tools.phrasebook.suits import all_described
 
 # Who, in the forms that these sentences need. English: am, do | French: avoir, vouloir, voudrais, venir
@@ -44,10 +44,26 @@ def _thing(name: str, determiner: str, adjective: str = "", plural: bool = False
 
 
 _OWNED = all_described("dog cat horse car bike phone computer book house boat bag hat ball shirt room", "a")
-_OWNED += all_described("question problem idea gift", "a")
+_OWNED += all_described("question problem idea gift dream", "a")
+_OWNED += [
+    _thing(name, "a") for name in (*COUNTED["animals"], *COUNTED["things"], *COUNTED["food"]) if name != "eye"
+]
 _OWNED += [_thing(name, number, "", True) for name in ("cat", "dog", "book") for number in ("two", "three")]
 _OWNED += [
     _thing(name, number, "", True) for name in ("apple", "car", "horse") for number in ("two", "three")
+]
+_OWNED += [
+    _thing(name, number, "", True)
+    for name in (
+        *COUNTED["animals"],
+        *COUNTED["things"],
+        *COUNTED["food"],
+        "son",
+        "daughter",
+        "sister",
+        "brother",
+    )
+    for number in ("two", "three", "four", "five", "ten")
 ]
 _MASS = [_thing(name, "some") for name in ["money", "water", "bread", "milk", "cheese", "chocolate", "rice"]]
 
@@ -58,7 +74,7 @@ def having() -> Iterator[Frame]:
         has = "have" if do == "do" else "has"
         texts = (f"{en} {has} {{0}}", f"{fr} {a} {{0}}", f"{es} {tiene} {{0}}", f"{hi} {{0}} {{is0}}")
         yield Filled(texts, (thing,))
-        if not thing.determiner.startswith("t"):
+        if not thing.plural:
             western = (f"{en} {do} not have {{0}}", f"{fr} ne {a} pas {{no0}}", f"{es} no {tiene} {{0}}")
             yield Filled((*western, f"{hi} {{0}} नहीं {{is0}}"), (thing,), "not")
     for ((en, _, do), (fr, a, *_), (es, tiene, *_), (_, hi, *_)), thing in product(
@@ -73,6 +89,9 @@ _WANTED = [
     for name in ["coffee", "tea", "pizza", "apple", "orange", "car", "phone", "computer", "book", "bag"]
 ]
 _WANTED += [_thing(name, "a") for name in ["dog", "cat", "room", "cake", "banana", "bike", "gift", "shirt"]]
+_WANTED += [
+    _thing(name, "a") for name in (*COUNTED["food"], *COUNTED["things"]) if name not in ("hand", "eye")
+]
 _SUPPLIES = [
     _thing(name, "some")
     for name in ["water", "milk", "bread", "money", "juice", "wine", "meat", "cheese", "soup"]
@@ -201,6 +220,10 @@ _SHOWN += [
 ]
 
 
+_MANY = [name for kind in ("things", "animals", "people", "food", "places") for name in COUNTED[kind]]
+_SHOWN += [_thing(name, owner) for name, owner in product(_MANY, ("a", "my", "our", "their"))]
+
+
 def this_is() -> Iterator[Frame]:
     """This is my house; he is my friend."""
     for thing in _SHOWN:
@@ -211,6 +234,11 @@ def this_is() -> Iterator[Frame]:
         yield Filled(
             ("is this {0}", "est-ce que c'est {0}", f"{este} es {{0}}", "यह {0} है"), (thing,), "question"
         )
+    for name, owner in product(_MANY, ("my", "your", "his", "her", "our", "their")):
+        things = _thing(name, owner, "", True)
+        estos = "estas" if agreement(things, "spanish").feminine else "estos"
+        texts = ("these are {0}", "ce sont {0}", f"{estos} son {{0}}", "ये {0} हैं")
+        yield Filled(texts, (things,), sources=("en",) if owner == "her" else ("en", "fr"))
     kin = [("he", "il", "él", name) for name in ["friend", "brother", "son", "teacher", "doctor"]]
     kin += [("she", "elle", "ella", name) for name in ("sister", "mother", "wife")]
     for (en, fr, es, name), owner in product(kin, ("my", "your", "his")):

@@ -1,5 +1,7 @@
 """Hindi sentences from frames: subject, time, place, object, verb."""
 
+from dataclasses import replace
+
 from tools.phrasebook.forms import Adverbial
 from tools.phrasebook.frames import (
     Act,
@@ -23,7 +25,7 @@ from tools.phrasebook.frames import (
     agreement,
     joined,
 )
-from tools.phrasebook.lexicon import VERBS
+from tools.phrasebook.verbs import VERBS
 
 _PRONOUNS = {"I": "मैं", "you": "आप", "he": "वह", "she": "वह", "we": "हम", "they": "वे"}
 _WITH_NE = {"I": "मैंने", "you": "आपने", "he": "उसने", "she": "उसने", "we": "हमने", "they": "उन्होंने"}
@@ -32,11 +34,14 @@ _WITH_NE |= {"who": "किसने"}
 _DATIVE = {"I": "मुझे", "you": "आपको", "he": "उसे", "she": "उसे", "we": "हमें", "they": "उन्हें"}
 _POSTPOSITIONS = {"on": "पर", "in": "में", "under": "के नीचे", "near": "के पास", "behind": "के पीछे"}
 _POSTPOSITIONS |= {"at": "में", "to": "", "from": "से", "with": "के साथ", "over": "के ऊपर से"}
+_POSTPOSITIONS |= {"in front of": "के सामने", "next to": "के बगल में"}
 _WORDS = {"and": "और", "or": "या", "but": "लेकिन", "because": "क्योंकि"}
-_NUMBERS = {"a": "एक", "two": "दो", "three": "तीन"}
+_NUMBERS = {"a": "एक", "two": "दो", "three": "तीन", "four": "चार", "five": "पाँच", "ten": "दस"}
 _POSSESSIVES = {"my": ("मेरा", "मेरी", "मेरे"), "your": ("आपका", "आपकी", "आपके")}
 _POSSESSIVES |= {"his": ("उसका", "उसकी", "उसके"), "her": ("उसका", "उसकी", "उसके")}
 _POSSESSIVES |= {"own": ("अपना", "अपनी", "अपने"), "our": ("हमारा", "हमारी", "हमारे")}
+_POSSESSIVES |= {"their": ("उनका", "उनकी", "उनके")}
+_THIS = {(False, False): "यह", (False, True): "इस", (True, False): "ये", (True, True): "इन"}  # plural, oblique
 
 
 def sentence(frame: Frame) -> str:
@@ -80,13 +85,21 @@ def _filled(frame: Filled) -> str:
 
 def _act(act: Act) -> str:
     where = "कहाँ" if act.mood == "where" else _where(act.where)
-    thing = "क्या" if act.mood == "what" else _thing(act.thing)
+    thing = "क्या" if act.mood == "what" else _thing(_owned_by_subject(act))
     when = "कब" if act.mood == "when" else act.when.hindi if act.when else ""
     why = "क्यों" if act.mood == "why" else ""
     subject = _with_ne(act.subject) if act.form == "past" and _takes_ne(act) else _subject(act.subject)
     if act.mood == "who":
         return joined(when, where, thing, subject, _verb(act))
     return joined(subject, when, where, thing, why, _verb(act))
+
+
+def _owned_by_subject(act: Act) -> Thing | Pair | None:
+    """What is acted on, with अपना if it belongs to the subject: मैं अपना घर साफ़ करता हूँ."""
+    owner = {"I": "my", "we": "our"}.get(getattr(act.subject, "english", ""))
+    if isinstance(act.thing, Thing) and act.thing.determiner == owner:
+        return replace(act.thing, determiner="own")
+    return act.thing
 
 
 def _takes_ne(act: Act) -> bool:
@@ -209,7 +222,8 @@ def _thing(thing: Thing | Pair | None, oblique: bool = False) -> str:
     possessive = _ending(agreed, *_POSSESSIVES[thing.determiner]) if thing.determiner in _POSSESSIVES else ""
     adjective = _ending(agreed, *thing.adjective.hindi) if thing.adjective else ""
     noun = thing.noun.hindi[2 * thing.plural + oblique]
-    return joined(_NUMBERS.get(thing.determiner, ""), possessive, of, adjective, noun)
+    numbers = {**_NUMBERS, "this": _THIS[thing.plural, oblique]}
+    return joined(numbers.get(thing.determiner, ""), possessive, of, adjective, noun)
 
 
 def _where(where: Where | None) -> str:

@@ -1,6 +1,6 @@
-"""The adjectives, verbs and times of the phrasebook, as tables: one row, four languages."""
+"""The adjectives, professions, times, cities and languages of the phrasebook: a row has four languages."""
 
-from tools.phrasebook.forms import Adverbial, adjective, rows, verb
+from tools.phrasebook.forms import Adverbial, adjective, rows
 
 # English | French and Spanish: m, f, m plural, f plural | Hindi: m, f, m plural and oblique
 ADJECTIVES = {
@@ -24,13 +24,14 @@ cute   | mignon mignonne mignons mignonnes   | bonito bonita bonitos bonitas    
 young  | jeune jeune jeunes jeunes           | joven joven jóvenes jóvenes       | जवान
 tall   | grand grande grands grandes         | alto alta altos altas             | लंबा लंबी लंबे
 long   | long longue longs longues           | largo larga largos largas         | लंबा लंबी लंबे
-kind   | gentil gentille gentils             | amable amable amables             | दयालु
-intelligent | intelligent intelligente intelligents | inteligente inteligente inteligentes | बुद्धिमान
+kind   | gentil gentille gentils gentilles   | amable amable amables amables     | दयालु
+intelligent | intelligent intelligente intelligents intelligentes
+    | inteligente inteligente inteligentes inteligentes | बुद्धिमान
 smart  | intelligent intelligente intelligents | inteligente inteligente inteligentes | बुद्धिमान
-strong | fort forte forts                    | fuerte fuerte fuertes             | मज़बूत
-rich   | riche riche riches                  | rico rica ricos                   | अमीर
+strong | fort forte forts fortes             | fuerte fuerte fuertes fuertes     | मज़बूत
+rich   | riche riche riches riches           | rico rica ricos ricas             | अमीर
 poor   | pauvre pauvre pauvres               | pobre pobre pobres                | गरीब
-lazy   | paresseux paresseuse paresseux      | perezoso perezosa perezosos       | आलसी
+lazy   | paresseux paresseuse paresseux paresseuses | perezoso perezosa perezosos perezosas | आलसी
 fast   | rapide rapide rapides rapides       | rápido rápida rápidos rápidas     | तेज़
 slow   | lent lente lents lentes             | lento lenta lentos lentas         | धीमा धीमी धीमे
 easy   | facile facile faciles faciles       | fácil fácil fáciles fáciles       | आसान
@@ -42,41 +43,61 @@ important | important importante importants importantes
 expensive | cher chère chers chères          | caro cara caros caras             | महँगा महँगी महँगे
 clean  | propre propre propres propres       | limpio limpia limpios limpias     | साफ़
 dirty  | sale sale sales sales               | sucio sucia sucios sucias         | गंदा गंदी गंदे
-hot    | chaud chaude                        | caliente caliente                 | गर्म
-cold   | froid froide                        | frío fría                         | ठंडा ठंडी ठंडे
-open   | ouvert ouverte                      | abierto abierta                   | खुला खुली खुले
-closed | fermé fermée                        | cerrado cerrada                   | बंद
+hot    | chaud chaude chauds chaudes         | caliente caliente calientes calientes | गर्म
+cold   | froid froide froids froides         | frío fría fríos frías             | ठंडा ठंडी ठंडे
+open   | ouvert ouverte ouverts ouvertes     | abierto abierta abiertos abiertas | खुला खुली खुले
+closed | fermé fermée fermés fermées         | cerrado cerrada cerrados cerradas | बंद
 happy  | content contente contents           | contento contenta contentos       | खुश
 sad    | triste triste tristes               | triste triste tristes             | दुखी
 ill    | malade malade malades               | enfermo enferma enfermos          | बीमार
 sick   | malade malade malades               | enfermo enferma enfermos          | बीमार
-tired  | fatigué fatiguée fatigués           | cansado cansada cansados          | थका_हुआ थकी_हुई थके_हुए
+tired  | fatigué fatiguée fatigués fatiguées | cansado cansada cansados cansadas | थका_हुआ थकी_हुई थके_हुए
 angry  | fâché fâchée fâchés                 | enfadado enfadada enfadados       | नाराज़
 busy   | occupé occupée occupés              | ocupado ocupada ocupados          | व्यस्त
 ready  | prêt prête prêts                    | listo lista listos                | तैयार
+nervous | nerveux nerveuse nerveux           | nervioso nerviosa nerviosos       | बेचैन
+worried | inquiet inquiète inquiets          | preocupado preocupada preocupados | चिंतित
+alone  | seul seule seuls                    | solo sola solos                   | अकेला अकेली अकेले
+lost   | perdu perdue perdus perdues         | perdido perdida perdidos perdidas | खोया_हुआ खोई_हुई खोए_हुए
+heavy  | lourd lourde lourds lourdes         | pesado pesada pesados pesadas     | भारी
+short  | court courte courts courtes         | corto corta cortos cortas         | छोटा छोटी छोटे
+full   | plein pleine pleins pleines         | lleno llena llenos llenas         | भरा_हुआ भरी_हुई भरे_हुए
+empty  | vide vide vides vides               | vacío vacía vacíos vacías         | खाली
+wet    | mouillé mouillée mouillés mouillées | mojado mojada mojados mojadas     | गीला गीली गीले
+dry    | sec sèche secs sèches               | seco seca secos secas             | सूखा सूखी सूखे
+broken | cassé cassée cassés cassées         | roto rota rotos rotas             | टूटा_हुआ टूटी_हुई टूटे_हुए
+sweet  | sucré sucrée sucrés sucrées         | dulce dulce dulces dulces         | मीठा मीठी मीठे
+famous | célèbre célèbre célèbres célèbres   | famoso famosa famosos famosas     | प्रसिद्ध
+strange | étrange étrange étranges étranges  | extraño extraña extraños extrañas | अजीब
+funny  | drôle drôle drôles drôles           | divertido divertida divertidos divertidas | मज़ेदार
+calm   | calme calme calmes calmes           | tranquilo tranquila tranquilos tranquilas | शांत
+round  | rond ronde ronds rondes             | redondo redonda redondos redondas | गोल
+grey   | gris grise gris grises              | gris gris grises grises           | स्लेटी
+pink   | rose rose roses roses               | rosa rosa rosas rosas             | गुलाबी
+purple | violet violette violets violettes   | morado morada morados moradas     | बैंगनी
+correct | correct correcte corrects correctes | correcto correcta correctos correctas | सही
+wrong  | faux fausse faux fausses            | incorrecto incorrecta incorrectos incorrectas | गलत
+simple | simple simple simples simples       | sencillo sencilla sencillos sencillas | सरल
+useful | utile utile utiles utiles           | útil útil útiles útiles           | उपयोगी
+dangerous | dangereux dangereuse dangereux dangereuses | peligroso peligrosa peligrosos peligrosas | खतरनाक
+brave  | courageux courageuse courageux courageuses | valiente valiente valientes valientes | बहादुर
+shy    | timide timide timides timides       | tímido tímida tímidos tímidas     | शर्मीला शर्मीली शर्मीले
+honest | honnête honnête honnêtes honnêtes   | honesto honesta honestos honestas | ईमानदार
+polite | poli polie polis polies             | educado educada educados educadas | विनम्र
 """)
 }
 BEFORE_THE_NOUN = frozenset(
     ["small", "big", "new", "old", "good", "bad", "beautiful", "young", "tall", "long"]
 )  # in French; the others follow it
+# Spanish estar; the others take ser
 PASSING = frozenset(
-    [
-        "hot",
-        "cold",
-        "open",
-        "closed",
-        "happy",
-        "sad",
-        "ill",
-        "sick",
-        "tired",
-        "angry",
-        "busy",
-        "ready",
-        "clean",
-        "dirty",
-    ]
-)  # Spanish estar; the others take ser
+    name
+    for row in (
+        "hot cold open closed happy sad ill sick tired angry busy ready clean dirty",
+        "nervous worried alone lost full empty wet dry broken",
+    )
+    for name in row.split()
+)
 
 # What a person is: English | French m, f, plural | Spanish m, f, plural | Hindi m, f
 PROFESSIONS = {
@@ -87,85 +108,18 @@ teacher    | professeur professeure professeurs | profesor profesora profesores 
 doctor     | médecin médecin médecins         | médico médica médicos             | डॉक्टर
 singer     | chanteur chanteuse chanteurs     | cantante cantante cantantes       | गायक गायिका गायक
 journalist | journaliste journaliste journalistes | periodista periodista periodistas | पत्रकार
+engineer   | ingénieur ingénieure ingénieurs  | ingeniero ingeniera ingenieros    | इंजीनियर
+nurse      | infirmier infirmière infirmiers  | enfermero enfermera enfermeros    | नर्स
+lawyer     | avocat avocate avocats           | abogado abogada abogados          | वकील
+farmer     | agriculteur agricultrice agriculteurs | agricultor agricultora agricultores | किसान
+artist     | artiste artiste artistes         | artista artista artistas          | कलाकार
+writer     | écrivain écrivaine écrivains     | escritor escritora escritores     | लेखक लेखिका लेखक
+actor      | acteur actrice acteurs           | actor actriz actores              | अभिनेता अभिनेत्री अभिनेता
+driver     | chauffeur chauffeuse chauffeurs  | conductor conductora conductores  | ड्राइवर
+dancer     | danseur danseuse danseurs        | bailarín bailarina bailarines     | नर्तक नर्तकी नर्तक
+scientist  | scientifique scientifique scientifiques | científico científica científicos | वैज्ञानिक
 """)
 }
-
-# English: base, third person, -ing, past | French: je, il, nous, vous, ils, infinitive, participle
-#     | Spanish: yo, él, nosotros, ellos, infinitive, gerund, past | Hindi: stem; irregular past; ने
-VERBS = {
-    row.split()[0]: verb(row)
-    for row in rows("""
-eat eats eating ate | mange mange mangeons mangez mangent manger mangé
-    | como come comemos comen comer comiendo comí comió comimos comieron | खा ने
-drink drinks drinking drank | bois boit buvons buvez boivent boire bu
-    | bebo bebe bebemos beben beber bebiendo bebí bebió bebimos bebieron | पी पिया पी पिए ने
-read reads reading read | lis lit lisons lisez lisent lire lu
-    | leo lee leemos leen leer leyendo leí leyó leímos leyeron | पढ़ ने
-write writes writing wrote | écris écrit écrivons écrivez écrivent écrire écrit
-    | escribo escribe escribimos escriben escribir escribiendo escribí escribió escribimos escribieron | लिख ने
-buy buys buying bought | achète achète achetons achetez achètent acheter acheté
-    | compro compra compramos compran comprar comprando compré compró compramos compraron | खरीद ने
-see sees - saw | vois voit voyons voyez voient voir vu
-    | veo ve vemos ven ver - vi vio vimos vieron | देख ने
-look_for looks_for looking_for - | cherche cherche cherchons cherchez cherchent chercher
-    | busco busca buscamos buscan buscar buscando | ढूँढ
-bring brings bringing - | apporte apporte apportons apportez apportent apporter
-    | traigo trae traemos traen traer trayendo | ला
-open opens opening opened | ouvre ouvre ouvrons ouvrez ouvrent ouvrir ouvert
-    | abro abre abrimos abren abrir abriendo abrí abrió abrimos abrieron | खोल ने
-cook cooks cooking cooked | cuisine cuisine cuisinons cuisinez cuisinent cuisiner cuisiné
-    | cocino cocina cocinamos cocinan cocinar cocinando cociné cocinó cocinamos cocinaron | पका ने
-watch watches watching watched | regarde regarde regardons regardez regardent regarder regardé
-    | miro mira miramos miran mirar mirando miré miró miramos miraron | देख ने
-listen_to listens_to listening_to - | écoute écoute écoutons écoutez écoutent écouter
-    | escucho escucha escuchamos escuchan escuchar escuchando | सुन
-learn learns learning learned | apprends apprend apprenons apprenez apprennent apprendre appris
-    | aprendo aprende aprendemos aprenden aprender aprendiendo aprendí aprendió aprendimos aprendieron | सीख ने
-speak speaks speaking - | parle parle parlons parlez parlent parler
-    | hablo habla hablamos hablan hablar hablando | बोल
-understand understands - - | comprends comprend comprenons comprenez comprennent comprendre
-    | entiendo entiende entendemos entienden entender - | समझ
-sleep sleeps sleeping slept | dors dort dormons dormez dorment dormir dormi
-    | duermo duerme dormimos duermen dormir durmiendo dormí durmió dormimos durmieron | सो
-work works working worked | travaille travaille travaillons travaillez travaillent travailler travaillé
-    | trabajo trabaja trabajamos trabajan trabajar trabajando trabajé trabajó trabajamos trabajaron
-    | काम_कर किया - - ने
-play plays playing played | joue joue jouons jouez jouent jouer joué
-    | juego juega jugamos juegan jugar jugando jugué jugó jugamos jugaron | खेल
-live lives - lived | habite habite habitons habitez habitent habiter habité
-    | vivo vive vivimos viven vivir - viví vivió vivimos vivieron | रह
-go goes going went | vais va allons allez vont aller +allé
-    | voy va vamos van ir - fui fue fuimos fueron | जा गया गई गए
-come comes coming came | viens vient venons venez viennent venir +venu
-    | vengo viene venimos vienen venir - vine vino vinimos vinieron | आ
-run runs running ran | cours court courons courez courent courir couru
-    | corro corre corremos corren correr corriendo corrí corrió corrimos corrieron | दौड़
-walk walks walking walked | marche marche marchons marchez marchent marcher marché
-    | camino camina caminamos caminan caminar caminando caminé caminó caminamos caminaron | चल
-swim swims swimming - | nage nage nageons nagez nagent nager
-    | nado nada nadamos nadan nadar nadando | तैर
-sing sings singing sang | chante chante chantons chantez chantent chanter chanté
-    | canto canta cantamos cantan cantar cantando canté cantó cantamos cantaron | गा ने
-dance dances dancing danced | danse danse dansons dansez dansent danser dansé
-    | bailo baila bailamos bailan bailar bailando bailé bailó bailamos bailaron | नाच
-jump jumps jumping - | saute saute sautons sautez sautent sauter
-    | salto salta saltamos saltan saltar saltando | कूद
-fly flies flying - | - vole - - - voler
-    | - vuela - - volar volando | उड़
-laugh laughs laughing - | ris rit rions riez rient rire
-    | río ríe reímos ríen reír riendo | हँस
-cry cries crying cried | pleure pleure pleurons pleurez pleurent pleurer pleuré
-    | lloro llora lloramos lloran llorar llorando lloré lloró lloramos lloraron | रो
-want wants - - | veux veut voulons voulez veulent -
-    | quiero quiere queremos quieren - - | चाह
-can can - - | peux peut pouvons pouvez peuvent -
-    | puedo puede podemos pueden - - | सक
-like likes - - | aime aime aimons aimez aiment -
-    | - - - - - - | -
-""")
-}
-# Verbs with a past; of the others the phrasebook says none.
-PAST = tuple(name for name, row in VERBS.items() if row.english[3] != "-")
 
 TIMES = {
     row.english: row
@@ -174,6 +128,15 @@ TIMES = {
         Adverbial("in the morning", "le matin", "por la mañana", "सुबह"),
         Adverbial("at night", "la nuit", "por la noche", "रात को"),
         Adverbial("on Sundays", "le dimanche", "los domingos", "रविवार को"),
+        Adverbial("on Mondays", "le lundi", "los lunes", "सोमवार को"),
+        Adverbial("on Fridays", "le vendredi", "los viernes", "शुक्रवार को"),
+        Adverbial("on Saturdays", "le samedi", "los sábados", "शनिवार को"),
+        Adverbial("this morning", "ce matin", "esta mañana", "आज सुबह"),
+        Adverbial("this evening", "ce soir", "esta noche", "आज शाम को"),
+        Adverbial("next week", "la semaine prochaine", "la próxima semana", "अगले हफ़्ते"),
+        Adverbial("last week", "la semaine dernière", "la semana pasada", "पिछले हफ़्ते"),
+        Adverbial("next year", "l'année prochaine", "el próximo año", "अगले साल"),
+        Adverbial("last year", "l'année dernière", "el año pasado", "पिछले साल"),
         Adverbial("now", "maintenant", "ahora", "अभी"),
         Adverbial("today", "aujourd'hui", "hoy", "आज"),
         Adverbial("tomorrow", "demain", "mañana", "कल"),
@@ -200,6 +163,16 @@ Spain   | en Espagne    | d'Espagne    | España         | स्पेन
 England | en Angleterre | d'Angleterre | Inglaterra     | इंग्लैंड
 Germany | en Allemagne  | d'Allemagne  | Alemania       | जर्मनी
 America | en Amérique   | d'Amérique   | América        | अमेरिका
+Rome    | à Rome        | de Rome      | Roma           | रोम
+Tokyo   | à Tokyo       | de Tokyo     | Tokio          | टोक्यो
+Mumbai  | à Mumbai      | de Mumbai    | Bombay         | मुंबई
+Italy   | en Italie     | d'Italie     | Italia         | इटली
+China   | en Chine      | de Chine     | China          | चीन
+Russia  | en Russie     | de Russie    | Rusia          | रूस
+Japan   | au Japon      | du Japon     | Japón          | जापान
+Canada  | au Canada     | du Canada    | Canadá         | कनाडा
+Mexico  | au Mexique    | du Mexique   | México         | मेक्सिको
+Brazil  | au Brésil     | du Brésil    | Brasil         | ब्राज़ील
 """)
 }
 
@@ -226,7 +199,13 @@ English | anglais  | inglés  | अंग्रेज़ी
 French  | français | francés | फ़्रेंच
 Spanish | espagnol | español | स्पेनिश
 Hindi   | hindi    | hindi   | हिंदी
+German  | allemand | alemán  | जर्मन
+Italian | italien  | italiano | इतालवी
+Chinese | chinois  | chino   | चीनी
+Japanese | japonais | japonés | जापानी
 """)
 }
 # Said in English and never the translation of a French word, which has another one.
-ENGLISH_ONLY = frozenset(["her", "movie", "tall", "smart", "sick", "going", "coming"])
+ENGLISH_ONLY = frozenset(
+    ["her", "movie", "movies", "tall", "smart", "sick", "going", "coming", "daughter", "daughters"]
+)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tools.phrasebook.banks import banks_at, banks_bring, banks_near, banks_of
+from tools.phrasebook.banks import banks_alone, banks_at, banks_bring, banks_near, banks_of
 from tools.phrasebook.doing import DOING, LASTING, OBJECTS, PLACES_OF
 from tools.phrasebook.forms import Adverbial
 from tools.phrasebook.frames import (
@@ -12,6 +12,7 @@ from tools.phrasebook.frames import (
     Be,
     Frame,
     Like,
+    Place,
     Profession,
     Quality,
     Sat,
@@ -20,8 +21,8 @@ from tools.phrasebook.frames import (
     Where,
 )
 from tools.phrasebook.gaps import countries, having, hungry, loving, names, this_is, wanting
-from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, AT_SCHOOL, HERE, PAST, PROFESSIONS, TIMES, VERBS
-from tools.phrasebook.nouns import NOUNS
+from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, AT_SCHOOL, HERE, PROFESSIONS, TIMES
+from tools.phrasebook.nouns import COUNTED, NOUNS, SMALL
 from tools.phrasebook.suits import (
     HABITUAL,
     NOW,
@@ -47,7 +48,10 @@ from tools.phrasebook.talk import (
     clauses,
     pairs,
 )
+from tools.phrasebook.verbs import PAST, VERBS
 from tools.phrasebook.weather import weather
+
+COUNTED_NAMES = {name for names in COUNTED.values() for name in names}
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,15 @@ def _liking() -> Iterator[Frame]:
     )
     things = all_described(names, "all")
     things += all_described("cat dog bird book flower apple horse car", "all", plural=True)
+    things += [
+        Thing(NOUNS[name], "all") for name in ("rain", "snow", "sugar", "honey", "salad", "beer", "butter")
+    ]
+    things += [
+        Thing(NOUNS[name], "all", plural=True)
+        for kind in ("animals", "food", "places", "thoughts", "things")
+        for name in COUNTED[kind]
+        if name not in ("hand", "country")
+    ]
     for subject, thing in product((*PEOPLE, *YOURS), things):
         for mood in moods(subject, "question"):
             yield Like(subject, thing, mood)
@@ -102,21 +115,31 @@ def _located() -> Iterator[Frame]:
         thing for owner in ("the", "my") for thing in all_described("book key cat dog", owner, plural=True)
     ]
     owned += all_described("newspaper bird bread milk flower apple")
-    around = places(names="table chair bed mat house kitchen garden tree door window")
+    for name, owner in product(
+        (*SMALL, *COUNTED["animals"], *COUNTED["food"]), ("the", "my", "this", "their")
+    ):
+        owned += [Thing(NOUNS[name], owner), Thing(NOUNS[name], owner, plural=True)]
+    around = places(names="table chair bed mat house kitchen garden tree door window wall box lamp")
+    around += [Place("in", thing) for name in ("bag", "box") for thing in described(name)]
     for thing, place, mood in product(owned, around, ("statement", "not", "question")):
         yield Be(thing, place, mood)
 
 
 def _existing() -> Iterator[Frame]:
-    for thing, place in product(
-        all_described("cat dog bird book letter key flower apple newspaper", "a"), places()
-    ):
+    there = all_described("cat dog bird book letter key flower apple newspaper", "a")
+    for name in (*SMALL, *COUNTED["animals"], *COUNTED["food"]):
+        there += [
+            Thing(NOUNS[name], number, plural=True) for number in ("two", "three", "four", "five", "ten")
+        ]
+        there.append(Thing(NOUNS[name], "a"))
+    inside = [Place("in", Thing(NOUNS[name], owner)) for name in ("bag", "box") for owner in ("the", "my")]
+    for thing, place in product(there, [*places(), *inside]):
         if place.thing.noun not in (NOUNS["city"], NOUNS["village"]):
             yield There(thing, place)
 
 
 def _being_somewhere() -> Iterator[Frame]:
-    wheres: list[Where] = [AT_HOME, AT_SCHOOL, HERE, *places("in near behind")]
+    wheres: list[Where] = [AT_HOME, AT_SCHOOL, HERE, *places("in near behind in_front_of next_to")]
     for subject, where in product((*PEOPLE, *YOURS), wheres):
         for mood in moods(subject, "question"):
             yield Be(subject, where, mood)
@@ -129,14 +152,29 @@ def _looking() -> Iterator[Frame]:
         for adjective, owner in product(adjectives.split(), ("the", "my", "your")):
             if adjective != "new" and (owner == "the" or name in owned):
                 yield from qualities(Thing(NOUNS[name], owner), adjective)
+    for name, adjectives in SUITS.items():
+        if name in COUNTED_NAMES:
+            for adjective, owner in product(adjectives.split(), ("the", "this", "my", "their", "our", "his")):
+                if adjective != "new" and (owner in ("the", "this") or name in SMALL):
+                    yield from qualities(Thing(NOUNS[name], owner, plural=True), adjective)
+                    yield from qualities(Thing(NOUNS[name], owner), adjective)
     for name, adjective in product(
-        ("door", "window", "book", "letter", "market", "school", "park"), ("open", "closed")
+        (
+            "door",
+            "window",
+            "book",
+            "letter",
+            "market",
+            "school",
+            "park",
+            "shop",
+            "museum",
+            "church",
+            "library",
+        ),
+        ("open", "closed"),
     ):
         yield from qualities(Thing(NOUNS[name]), adjective)
-    for name, owner in product(("cat", "dog", "book", "key", "apple", "flower"), ("the", "my")):
-        for adjective in SUITS[name].split():
-            if adjective != "new" and (owner == "the" or name != "apple"):
-                yield from qualities(Thing(NOUNS[name], owner, plural=True), adjective)
 
 
 def _feeling() -> Iterator[Frame]:
@@ -197,8 +235,12 @@ def _asking() -> Iterator[Frame]:
     for thing in all_described("river school market park newspaper hotel restaurant"):
         yield Be(thing, None, "where")
     places = (
-        "station airport beach hospital museum shop library office university phone car train bus sea king"
+        "station airport beach hospital museum shop library office university phone car train bus sea king "
+        "church temple castle bridge lake island farm cinema"
     )
+    for name, owner in product(SMALL, ("the", "my", "your", "their", "his")):
+        yield Be(Thing(NOUNS[name], owner), None, "where")
+        yield Be(Thing(NOUNS[name], owner, plural=True), None, "where")
     for name in places.split():
         yield Be(Thing(NOUNS[name]), None, "where")
 
@@ -207,44 +249,45 @@ def patterns() -> list[Pattern]:
     """Every pattern with all its frames, always in the same order."""
     modal_times = (None, NOW, TIMES["in the morning"], TIMES["at night"])
     return [
-        Pattern("present, object", tuple(_objects("present", (None, *HABITUAL))), 520),
-        Pattern("progressive, object", tuple(_objects("progressive", (None, NOW))), 190),
-        Pattern("past, object", tuple(_objects("past", (None,))), 260),
-        Pattern("future, object", tuple(_objects("future", (None, TIMES["tomorrow"]))), 220),
-        Pattern("want, object", tuple(_objects("want", modal_times)), 170),
-        Pattern("can, object", tuple(_objects("can", modal_times)), 160),
-        Pattern("present, place", tuple(_doing("present", (None, *HABITUAL))), 360),
-        Pattern("progressive, place", tuple(_doing("progressive", (None, NOW))), 200),
-        Pattern("past, place", tuple(_doing("past", (None,))), 180),
-        Pattern("future, place", tuple(_doing("future", (None,))), 170),
-        Pattern("want, place", tuple(_doing("want", modal_times)), 140),
-        Pattern("can, place", tuple(_doing("can", modal_times)), 150),
-        Pattern("today, tomorrow, yesterday", tuple(at_times()), 160),
-        Pattern("by name", tuple(by_name()), 220),
-        Pattern("animals", tuple(animals()), 260),
-        Pattern("liking", tuple(_liking()), 260),
+        Pattern("present, object", tuple(_objects("present", (None, *HABITUAL))), 700),
+        Pattern("progressive, object", tuple(_objects("progressive", (None, NOW))), 240),
+        Pattern("past, object", tuple(_objects("past", (None,))), 420),
+        Pattern("future, object", tuple(_objects("future", (None, TIMES["tomorrow"]))), 290),
+        Pattern("want, object", tuple(_objects("want", modal_times)), 220),
+        Pattern("can, object", tuple(_objects("can", modal_times)), 210),
+        Pattern("present, place", tuple(_doing("present", (None, *HABITUAL))), 430),
+        Pattern("progressive, place", tuple(_doing("progressive", (None, NOW))), 250),
+        Pattern("past, place", tuple(_doing("past", (None,))), 240),
+        Pattern("future, place", tuple(_doing("future", (None,))), 220),
+        Pattern("want, place", tuple(_doing("want", modal_times)), 180),
+        Pattern("can, place", tuple(_doing("can", modal_times)), 190),
+        Pattern("today, tomorrow, yesterday", tuple(at_times()), 260),
+        Pattern("by name", tuple(by_name()), 260),
+        Pattern("animals", tuple(animals()), 330),
+        Pattern("liking", tuple(_liking()), 330),
         Pattern("loving", tuple(loving()), 80),
-        Pattern("having", tuple(having()), 230),
-        Pattern("wanting and needing", tuple(wanting()), 240),
+        Pattern("having", tuple(having()), 360),
+        Pattern("wanting and needing", tuple(wanting()), 320),
         Pattern("hungry and cold", tuple(hungry()), 110),
         Pattern("weather", tuple(weather()), 150),
-        Pattern("names", tuple(names()), 200),
-        Pattern("countries", tuple(countries()), 130),
-        Pattern("this is", tuple(this_is()), 180),
-        Pattern("a thing's place", tuple(_located()), 190),
-        Pattern("there is", tuple(_existing()), 130),
-        Pattern("a person's place", tuple(_being_somewhere()), 120),
-        Pattern("a thing's quality", tuple(_looking()), 330),
-        Pattern("feeling", tuple(_feeling()), 190),
+        Pattern("names", tuple(names()), 230),
+        Pattern("countries", tuple(countries()), 180),
+        Pattern("this is", tuple(this_is()), 330),
+        Pattern("a thing's place", tuple(_located()), 330),
+        Pattern("there is", tuple(_existing()), 300),
+        Pattern("a person's place", tuple(_being_somewhere()), 160),
+        Pattern("a thing's quality", tuple(_looking()), 620),
+        Pattern("feeling", tuple(_feeling()), 260),
         Pattern("being before", tuple(_having_felt()), 130),
-        Pattern("character", tuple(characters()), 150),
-        Pattern("profession", tuple(_professions()), 150),
+        Pattern("character", tuple(characters()), 250),
+        Pattern("profession", tuple(_professions()), 240),
         Pattern("sitting", tuple(_sitting()), 170),
-        Pattern("where, what, how", tuple(_asking()), 220),
-        Pattern("who", tuple(asking_who()), 90),
-        Pattern("why and when", tuple(asking_why()), 170),
+        Pattern("where, what, how", tuple(_asking()), 300),
+        Pattern("who", tuple(asking_who()), 110),
+        Pattern("why and when", tuple(asking_why()), 200),
         Pattern("two subjects", tuple(pairs()), 100),
         Pattern("two sentences", tuple(clauses()), 260),
+        Pattern("bank: alone", tuple(banks_alone()), 70),
         Pattern("bank: near and at", tuple(banks_near()), 60),
         Pattern("bank: bringing from", tuple(banks_bring()), 100),
         Pattern("bank: of the river, of the city", tuple(banks_of()), 130),

@@ -27,10 +27,11 @@ from tools.phrasebook.frames import (
     Thing,
     is_question,
 )
-from tools.phrasebook.lexicon import ADJECTIVES, ENGLISH_ONLY, PROFESSIONS, VERBS
+from tools.phrasebook.lexicon import ADJECTIVES, ENGLISH_ONLY, PROFESSIONS
 from tools.phrasebook.nouns import MONEY_BANK, NOUNS, RIVER_BANK
 from tools.phrasebook.patterns import patterns
 from tools.phrasebook.sayings import SAYINGS
+from tools.phrasebook.verbs import VERBS
 
 CHOICE = 32
 _SENTENCE = {"en": english.sentence, "fr": french.sentence, "es": spanish.sentence, "hi": hindi.sentence}

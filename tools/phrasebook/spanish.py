@@ -26,12 +26,14 @@ from tools.phrasebook.frames import (
     capitalised,
     joined,
 )
-from tools.phrasebook.lexicon import PASSING, VERBS
+from tools.phrasebook.lexicon import PASSING
+from tools.phrasebook.verbs import VERBS
 
 _PRONOUNS = {"I": "", "you": "usted", "he": "él", "she": "ella", "we": "", "they": "ellos"}
 _PRONOUNS |= {"who": "quién"}
 _PREPOSITIONS = {"on": "en", "in": "en", "under": "debajo de", "near": "cerca de", "behind": "detrás de"}
 _PREPOSITIONS |= {"at": "en", "to": "a", "from": "de", "with": "con", "over": "sobre"}
+_PREPOSITIONS |= {"in front of": "delante de", "next to": "al lado de"}
 _WORDS = {"and": "y", "or": "o", "but": "pero", "because": "porque"}
 _ASKED = {"where": "dónde", "what": "qué", "how": "cómo", "why": "por qué", "when": "cuándo"}
 _DETERMINERS = {
@@ -50,6 +52,11 @@ _DETERMINERS |= {
     "our": ("nuestro", "nuestra", "nuestros", "nuestras"),
     "two": ("-", "-", "dos", "dos"),
     "three": ("-", "-", "tres", "tres"),
+    "four": ("-", "-", "cuatro", "cuatro"),
+    "five": ("-", "-", "cinco", "cinco"),
+    "ten": ("-", "-", "diez", "diez"),
+    "this": ("este", "esta", "estos", "estas"),
+    "their": ("su", "su", "sus", "sus"),
 }
 _SER = ("soy", "es", "somos", "son")
 _ERA = ("era", "era", "éramos", "eran")

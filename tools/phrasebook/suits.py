@@ -5,17 +5,17 @@ from itertools import product
 
 from tools.phrasebook.forms import Adverbial
 from tools.phrasebook.frames import PRONOUNS, Act, Be, Frame, Pair, Place, Quality, Subject, Thing, Where
-from tools.phrasebook.lexicon import (
-    ADJECTIVES,
-    TIMES,
-    VERBS,
-)
+from tools.phrasebook.lexicon import ADJECTIVES, TIMES
 from tools.phrasebook.nouns import NAMES, NOUNS
+from tools.phrasebook.verbs import VERBS
 
 # The pronouns twice, since people say I and you more often than my sister.
 PEOPLE: tuple[Subject, ...] = (
     *(*PRONOUNS.values(), PRONOUNS["I"], PRONOUNS["we"], PRONOUNS["I"], *PRONOUNS.values()),
-    *(Thing(NOUNS[name], "my") for name in ("brother", "sister", "mother", "father")),
+    *(
+        Thing(NOUNS[name], "my")
+        for name in ("brother", "sister", "mother", "father", "uncle", "aunt", "grandmother", "daughter")
+    ),
     *(Thing(NAMES[name], "") for name in ("Ana", "Maria", "Tom")),
     *(Thing(NOUNS[name]) for name in ("boy", "girl", "man", "woman")),
     Thing(NOUNS["child"], plural=True),
@@ -31,7 +31,6 @@ PAIRS: tuple[Subject, ...] = tuple(
         ("mother", "father", "my"),
     )
 )
-ANIMALS = "cat dog bird horse cow elephant lion mouse fox rabbit monkey animal"
 YOURS: tuple[Subject, ...] = tuple(Thing(NOUNS[name], "your") for name in ("brother", "sister"))
 # Which adjectives a noun takes, by the adjectives' English names.
 SUITS = {
@@ -42,7 +41,7 @@ SUITS = {
     "letter": "new old",
     "key": "small big new old",
     "newspaper": "new old",
-    "flower": "small red white blue yellow beautiful",
+    "flower": "small red white blue yellow pink purple beautiful",
     "apple": "small red green",
     "boat": "small big new old white green",
     "door": "small big new old white red green",
@@ -83,9 +82,9 @@ SUITS = {
     "movie": "long new old good bad interesting",
     "song": "long new old beautiful good",
     "question": "easy difficult good important interesting",
-    "answer": "long easy good bad",
-    "word": "long difficult easy new",
-    "sentence": "long easy difficult",
+    "answer": "long easy good bad short correct wrong",
+    "word": "long difficult easy new short strange",
+    "sentence": "long short easy difficult correct simple",
     "problem": "big small difficult easy important",
     "idea": "good bad new interesting",
     "model": "big small new good",
@@ -96,11 +95,11 @@ SUITS = {
     "sea": "blue green beautiful cold",
     "mountain": "big beautiful",
     "star": "small beautiful",
-    "ball": "small red yellow blue",
+    "ball": "small round red yellow blue pink",
     "shirt": "white blue red clean dirty expensive",
     "hat": "small black yellow",
     "sofa": "old big green",
-    "bag": "small big black",
+    "bag": "small big black heavy empty",
     "gift": "small beautiful expensive",
     "room": "small big clean dirty",
     "hotel": "small big good expensive clean",
@@ -113,17 +112,112 @@ SUITS = {
     "cake": "good small",
     "world": "big small beautiful",
     "country": "big beautiful rich",
-    "village": "small old",
+    "village": "small old calm",
     "market": "small big new old",
+    "tiger": "big strong beautiful dangerous",
+    "bear": "big brown strong dangerous",
+    "wolf": "grey big dangerous",
+    "sheep": "white small",
+    "goat": "small white brown",
+    "duck": "small yellow white cute",
+    "pig": "pink big dirty",
+    "snake": "long green dangerous",
+    "camel": "big brown strange",
+    "teacher": "good kind old famous",
+    "doctor": "good kind tired young",
+    "student": "good new lazy shy",
+    "neighbour": "good kind old strange",
+    "boy": "small tall brave shy",
+    "girl": "small tall brave kind",
+    "man": "tall old rich poor strange",
+    "woman": "tall young rich famous kind",
+    "son": "small tall brave",
+    "daughter": "small intelligent shy",
+    "plane": "big white fast new",
+    "machine": "big new old simple useful dangerous",
+    "photo": "old beautiful funny famous",
+    "story": "long short old funny strange interesting",
+    "toy": "small red broken",
+    "dress": "long short red pink purple beautiful expensive",
+    "coat": "long black grey heavy wet",
+    "umbrella": "big black wet broken",
+    "box": "big small heavy empty full",
+    "pen": "black blue red new",
+    "pencil": "short long yellow",
+    "cup": "small white full empty broken",
+    "glass": "big small full empty clean",
+    "plate": "round white clean broken",
+    "knife": "long small clean dangerous",
+    "spoon": "small clean dirty",
+    "bottle": "full empty green big",
+    "clock": "round old broken",
+    "lamp": "small yellow old",
+    "guitar": "old new beautiful expensive",
+    "ticket": "expensive",
+    "map": "big old useful",
+    "hand": "small big clean dirty cold",
+    "eye": "blue green brown beautiful",
+    "orange": "sweet round",
+    "banana": "yellow sweet long",
+    "mango": "sweet yellow",
+    "lemon": "yellow small",
+    "tomato": "red round",
+    "onion": "white red",
+    "egg": "white round small",
+    "sandwich": "big good",
+    "salad": "green cold good",
+    "honey": "sweet good",
+    "church": "old big white beautiful",
+    "temple": "old famous calm",
+    "castle": "old big famous",
+    "bridge": "long old new dangerous",
+    "building": "big new old grey",
+    "wall": "long white old",
+    "lake": "big small blue calm",
+    "island": "small beautiful calm",
+    "farm": "big small old",
+    "cinema": "new big",
+    "beach": "long white beautiful clean",
+    "station": "big new old",
+    "hospital": "big new clean",
+    "forest": "big green old dangerous",
+    "shop": "small new expensive",
+    "library": "big old calm",
+    "office": "new small empty",
+    "language": "easy difficult beautiful useful",
+    "translation": "good bad correct wrong",
+    "number": "big small correct wrong",
+    "matrix": "big small simple",
+    "lesson": "long short easy difficult useful",
+    "game": "long easy difficult new",
+    "party": "good long",
+    "dream": "strange beautiful bad",
+    "day": "long short hot cold beautiful",
+    "cloud": "white grey black big",
+    "wind": "cold strong hot",
+    "fire": "hot dangerous",
 }
 GOVERNED = {
-    "on": "table chair bed mat sofa",
-    "in": "house kitchen garden park school city village hotel street room car forest",
+    "on": "table chair bed mat sofa wall box",
+    "in": "house kitchen garden park school city village hotel street room car forest castle building",
     "under": "table chair bed tree",
-    "near": "door window house tree river school market station sea",
-    "behind": "house door tree school",
+    "near": "door window house tree river school market station sea lake bridge church temple",
+    "behind": "house door tree school wall",
+    "in front of": "house door school church shop hotel",
+    "next to": "table bed tree house museum lamp",
 }
-HABITUAL = tuple(TIMES[name] for name in ("every day", "in the morning", "at night", "on Sundays"))
+HABITUAL = tuple(
+    TIMES[name]
+    for name in (
+        "every day",
+        "in the morning",
+        "at night",
+        "on Sundays",
+        "on Mondays",
+        "on Fridays",
+        "on Saturdays",
+    )
+)
 NOW = TIMES["now"]
 
 
@@ -137,11 +231,11 @@ def all_described(names: str, determiner: str = "the", plural: bool = False) -> 
     return [thing for name in names.split() for thing in described(name, determiner, plural)]
 
 
-def places(prepositions: str = "on in under near behind", names: str = "") -> list[Place]:
+def places(prepositions: str = "on in under near behind in_front_of next_to", names: str = "") -> list[Place]:
     """Every place that the prepositions make, or only those with the names."""
     return [
         Place(preposition, thing)
-        for preposition in prepositions.split()
+        for preposition in (each.replace("_", " ") for each in prepositions.split())
         for name in GOVERNED[preposition].split()
         if not names or name in names.split()
         for thing in described(name)
@@ -188,6 +282,17 @@ def qualities(subject: Thing, adjective: str) -> Iterator[Frame]:
         "cute",
         "easy",
         "difficult",
+        "tall",
+        "heavy",
+        "short",
+        "sweet",
+        "famous",
+        "strange",
+        "funny",
+        "calm",
+        "useful",
+        "dangerous",
+        "simple",
     ]
     for mood, very in product(("statement", "not", "question"), (False, True) if graded else (False,)):
         yield Be(subject, Quality(ADJECTIVES[adjective], very), mood)

@@ -18,10 +18,9 @@ from tools.phrasebook.frames import (
     Two,
     Where,
 )
-from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, HERE, PROFESSIONS, TIMES, VERBS
-from tools.phrasebook.nouns import NAMES, NOUNS
+from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, HERE, PROFESSIONS, TIMES
+from tools.phrasebook.nouns import COUNTED, CREATURES, NAMES, NOUNS
 from tools.phrasebook.suits import (
-    ANIMALS,
     PAIRS,
     PEOPLE,
     YOURS,
@@ -31,8 +30,9 @@ from tools.phrasebook.suits import (
     places,
     qualities,
 )
+from tools.phrasebook.verbs import VERBS
 
-FEELINGS = ("happy", "sad", "ill", "sick", "tired", "angry", "busy")
+FEELINGS = ("happy", "sad", "ill", "sick", "tired", "angry", "busy", "nervous", "worried", "alone", "lost")
 _CHARACTERS = (
     "kind",
     "intelligent",
@@ -45,6 +45,14 @@ _CHARACTERS = (
     "tall",
     "old",
     "beautiful",
+    "brave",
+    "shy",
+    "honest",
+    "polite",
+    "famous",
+    "funny",
+    "calm",
+    "strange",
 )
 _OUTSIDE = [
     None,
@@ -53,15 +61,30 @@ _OUTSIDE = [
     *places("in", "garden park forest street house"),
     *places("near", "river tree"),
 ]
-_SHORT = ("sleep", "run", "play", "walk", "jump", "swim", "laugh", "cry", "dance", "work")
+_SHORT = (
+    "sleep",
+    "run",
+    "play",
+    "walk",
+    "jump",
+    "swim",
+    "laugh",
+    "cry",
+    "dance",
+    "work",
+    "smile",
+    "wait",
+    "travel",
+)
 
 
 def animals() -> Iterator[Frame]:
     """A dog runs, the cat is sleeping in the garden, the bird eats bread, the horse is fast."""
-    creatures = [Thing(NOUNS[name], owner) for name, owner in product(ANIMALS.split(), ("the", "a"))]
+    creatures = [Thing(NOUNS[name], owner) for name, owner in product(CREATURES, ("the", "a", "this"))]
     creatures += [Thing(NOUNS[name], "my") for name in ("cat", "dog", "horse")]
     creatures += [
-        Thing(NOUNS[name], "the", plural=True) for name in ("cat", "dog", "bird", "horse", "cow", "animal")
+        Thing(NOUNS[name], owner, plural=True)
+        for name, owner in product(COUNTED["animals"], ("the", "this", "two"))
     ]
     creatures.append(Thing(NOUNS["baby"]))
     food = [("eat", Thing(NOUNS[name], "some")) for name in ("bread", "fish", "meat", "cheese")]
@@ -236,6 +259,12 @@ def at_times() -> Iterator[Frame]:
         ("future", TIMES["tomorrow"]),
         ("past", TIMES["yesterday"]),
         ("present", TIMES["today"]),
+        ("future", TIMES["next week"]),
+        ("future", TIMES["this evening"]),
+        ("future", TIMES["next year"]),
+        ("past", TIMES["last week"]),
+        ("past", TIMES["last year"]),
+        ("past", TIMES["this morning"]),
     ):
         for subject in PEOPLE:
             for verb in (
@@ -250,6 +279,10 @@ def at_times() -> Iterator[Frame]:
                 "read",
                 "eat",
                 "cry",
+                "arrive",
+                "travel",
+                "wait",
+                "win",
             ):
                 if form == "past" and VERBS[verb].english[3] == "-":
                     continue
