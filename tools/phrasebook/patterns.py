@@ -22,12 +22,12 @@ from tools.phrasebook.frames import (
 )
 from tools.phrasebook.gaps import countries, having, hungry, loving, names, this_is, wanting
 from tools.phrasebook.lexicon import ADJECTIVES, AT_HOME, AT_SCHOOL, HERE, PROFESSIONS, TIMES
+from tools.phrasebook.looks import looking, several_looking
 from tools.phrasebook.nouns import COUNTED, NOUNS, SMALL
 from tools.phrasebook.suits import (
     HABITUAL,
     NOW,
     PEOPLE,
-    SUITS,
     YOURS,
     acts,
     all_described,
@@ -35,7 +35,6 @@ from tools.phrasebook.suits import (
     described,
     moods,
     places,
-    qualities,
 )
 from tools.phrasebook.talk import (
     FEELINGS,
@@ -47,11 +46,10 @@ from tools.phrasebook.talk import (
     characters,
     clauses,
     pairs,
+    several_animals,
 )
 from tools.phrasebook.verbs import PAST, VERBS
 from tools.phrasebook.weather import weather
-
-COUNTED_NAMES = {name for names in COUNTED.values() for name in names}
 
 
 @dataclass(frozen=True)
@@ -145,38 +143,6 @@ def _being_somewhere() -> Iterator[Frame]:
             yield Be(subject, where, mood)
 
 
-def _looking() -> Iterator[Frame]:
-    """How things look: the house is big. French has another word for new here (neuf), so new is left out."""
-    owned = ("cat", "dog", "book", "key", "house", "garden", "boat", "chair", "bed")
-    for name, adjectives in SUITS.items():
-        for adjective, owner in product(adjectives.split(), ("the", "my", "your")):
-            if adjective != "new" and (owner == "the" or name in owned):
-                yield from qualities(Thing(NOUNS[name], owner), adjective)
-    for name, adjectives in SUITS.items():
-        if name in COUNTED_NAMES:
-            for adjective, owner in product(adjectives.split(), ("the", "this", "my", "their", "our", "his")):
-                if adjective != "new" and (owner in ("the", "this") or name in SMALL):
-                    yield from qualities(Thing(NOUNS[name], owner, plural=True), adjective)
-                    yield from qualities(Thing(NOUNS[name], owner), adjective)
-    for name, adjective in product(
-        (
-            "door",
-            "window",
-            "book",
-            "letter",
-            "market",
-            "school",
-            "park",
-            "shop",
-            "museum",
-            "church",
-            "library",
-        ),
-        ("open", "closed"),
-    ):
-        yield from qualities(Thing(NOUNS[name]), adjective)
-
-
 def _feeling() -> Iterator[Frame]:
     for subject, name, very in product((*PEOPLE, *YOURS), FEELINGS, (False, True)):
         for mood in moods(subject, "question", "why"):
@@ -264,6 +230,7 @@ def patterns() -> list[Pattern]:
         Pattern("today, tomorrow, yesterday", tuple(at_times()), 390),
         Pattern("by name", tuple(by_name()), 390),
         Pattern("animals", tuple(animals()), 500),
+        Pattern("several animals", tuple(several_animals()), 200),
         Pattern("liking", tuple(_liking()), 500),
         Pattern("loving", tuple(loving()), 80),
         Pattern("having", tuple(having()), 540),
@@ -276,7 +243,8 @@ def patterns() -> list[Pattern]:
         Pattern("a thing's place", tuple(_located()), 500),
         Pattern("there is", tuple(_existing()), 450),
         Pattern("a person's place", tuple(_being_somewhere()), 240),
-        Pattern("a thing's quality", tuple(_looking()), 930),
+        Pattern("a thing's quality", tuple(looking()), 930),
+        Pattern("the quality of several", tuple(several_looking()), 400),
         Pattern("feeling", tuple(_feeling()), 260),
         Pattern("being before", tuple(_having_felt()), 130),
         Pattern("character", tuple(characters()), 250),

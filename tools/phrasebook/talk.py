@@ -103,6 +103,15 @@ def animals() -> Iterator[Frame]:
                 yield from acts(creature, "see", Thing(NOUNS[beaten], "a"), None, None, "present")
 
 
+def several_animals() -> Iterator[Frame]:
+    """The cats sleep, these dogs are running, two birds play in the garden."""
+    for name, owner in product(
+        ("cat", "dog", "bird", "horse", "girl", "boy"), ("the", "this", "two", "three")
+    ):
+        for verb, where, form in product(_SHORT[:5], (None, *_OUTSIDE[1:4]), ("present", "progressive")):
+            yield from acts(Thing(NOUNS[name], owner, plural=True), verb, None, where, None, form)
+
+
 def by_name() -> Iterator[Frame]:
     """Peter eats an apple: whatever the names pattern says, names also act."""
     said = [Thing(noun, "") for noun in NAMES.values()] + [
