@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     repeats = parser.parse_args().repeats
     demo = pellucid.load("demo").explain("How are you", to="hi")
-    pages = {"demo (384,320 parameters, computes)": demo, "transformer-base (a recording)": of_base()}
+    pages = {"demo (511,168 parameters, computes)": demo, "transformer-base (a recording)": of_base()}
     rows = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

@@ -1,4 +1,8 @@
-"""Numbers as text in the page: blocks of little-endian numbers, compressed by gzip, in base64."""
+"""Numbers as text in the page: blocks of numbers, compressed by gzip, in base64.
+
+Of each array stand first the lowest bytes of all numbers, then the next ones, and last those with sign and
+exponent: these are much alike, so that apart from the others they compress well.
+"""
 
 import base64
 import gzip
@@ -24,8 +28,8 @@ class Blocks:
             places.append({"block": str(len(self.packed)), "offset": offset})
             if numbers.dtype == np.float16:
                 places[-1]["type"] = "float16"
-            part = numbers.astype(numbers.dtype.newbyteorder("<")).tobytes()
-            parts.append(part + bytes(-len(part) % 4))  # a float32 begins at a multiple of 4
+            whole = np.frombuffer(numbers.astype(numbers.dtype.newbyteorder("<")).tobytes(), np.uint8)
+            parts.append(whole.reshape(-1, numbers.itemsize).T.tobytes())
             offset += len(parts[-1])
         if places:
             packed = gzip.compress(b"".join(parts), 9, mtime=0)

@@ -56,7 +56,7 @@ HOW: Mapping[str, Callable[..., np.ndarray]] = {
 # Of these a page that cannot compute has only the BEST words of each position.
 KEPT = ("decoder.logits", "decoder.probabilities")
 BEST = 20
-COMPUTES = 400_000  # parameters: the page carries all weights of a model up to this size
+COMPUTES = 600_000  # parameters: the page carries all weights of a model up to this size
 
 
 def payload(shown: Sequence[Shown], **further: Any) -> str:

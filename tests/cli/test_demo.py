@@ -40,9 +40,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_packaged_model_is_small(packaged: Translator) -> None:
-    assert sum(parameter.numel() for parameter in packaged.model.parameters()) <= 400_000
+    assert sum(parameter.numel() for parameter in packaged.model.parameters()) <= 600_000
     folder = Path(pellucid.__file__).parent / "demo_model"
-    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_300_000
 
 
 @pytest.mark.slow

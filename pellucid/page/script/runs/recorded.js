@@ -109,10 +109,14 @@ export const unpack = (text) => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 
-/** Return the numbers at a place in a block as float32; 16-bit floats are converted, which is exact. */
+/** Return the numbers at a place in a block as float32: all lowest bytes stand first there, then the next ones.
+ *  16-bit floats are converted, which is exact. */
 export const numbersIn = (buffer, { offset, type = "float32" }, count) => {
-  if (type === "float32") return new Float32Array(buffer, offset, count);
-  return Float32Array.from(new Uint16Array(buffer, offset, count), widened);
+  const size = type === "float32" ? 4 : 2;
+  const apart = new Uint8Array(buffer, offset, count * size);
+  const bytes = new Uint8Array(count * size);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = apart[(at % size) * count + Math.floor(at / size)];
+  return size === 4 ? new Float32Array(bytes.buffer) : Float32Array.from(new Uint16Array(bytes.buffer), widened);
 };
 
 /** Convert a 16-bit float: one sign bit, five bits of exponent, ten bits of fraction. */
