@@ -19,8 +19,9 @@ from pellucid.reading.looking import merge_pieces
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.words import Word, words_of
 from pellucid.text.vocabulary import Vocabulary
-from tools.phrasebook.lexicon import ADJECTIVES, VERBS
+from tools.phrasebook.lexicon import ADJECTIVES
 from tools.phrasebook.nouns import NOUNS
+from tools.phrasebook.verbs import VERBS
 
 LANGUAGES = {"en": "english", "fr": "french", "es": "spanish", "hi": "hindi"}
 SENTENCES = 100  # of each direction

@@ -37,7 +37,7 @@ def test_explain_says_why_a_word_is_said(pellucid: Command, tmp_path: Path) -> N
     for reading in ("by_part", "by_position", "by_input"):
         assert sum(share for _, share in table["ledger"][reading]) == pytest.approx(table["ledger"]["logit"])
     assert len(table["source_share"]["per_token"]) == 5 and table["source_share"]["usual"]["low"] > 0.5
-    assert "mean .75 (in nine of ten" in " ".join(pellucid(*cats).out.split())
+    assert "mean .86 (in nine of ten" in " ".join(pellucid(*cats).out.split())
     assert pellucid(*cats, "--ledger", 6).err == "pellucid: --ledger 6: there are 5 steps, counted from 1.\n"
     assert "Add --ledger STEP" in pellucid(*cats, "--word", "gatos").err
 

@@ -178,7 +178,7 @@ def test_the_headline_says_what_the_step_says(open_demo: OpenPage) -> None:
     """Without the mask: at step 1 no later word exists, so that nothing can change."""
     opened = open_demo("#?step=1&mask=off")
     word = opened.page.locator("h1 .target-word").first
-    assert word.get_attribute("data-probability") == "0.96" and "now" not in word.get_attribute("aria-label")
+    assert word.get_attribute("data-probability") == "0.98" and "now" not in word.get_attribute("aria-label")
     assert opened.text(".next .best li").startswith(word.inner_text())
     opened.go("#?position=1&mask=off")
     now = opened.text(".next .best .chip")

@@ -18,7 +18,7 @@ LAST = "decoder.layers.1.cross_attention"
 STOPS = [
     ("", "position=4"),
     ("encoder.embedded", "#encoder.positions"),
-    ("encoder.layers.0.self_attention.weights", "?head=3&cell="),  # the head after that of the largest weight
+    ("encoder.layers.0.self_attention.weights", "?head=1&cell="),  # the head after that of the largest weight
     ("encoder.output", f"#{CROSS}.keys"),
     (f"{SELF}.queries", "cell=0,0"),
     (f"{SELF}.scores", "scale=off"),

@@ -117,7 +117,7 @@ def test_bank_by_the_river_and_for_money(pellucid: Command) -> None:
     assert cosines[-1] < cosines[-2] < 0.99
     assert comparison.stages[-1].context_share == pytest.approx(1.0)
     first, second = comparison.renderings
-    assert (first.words, second.words) == (["la", "rive"], ["la", "banque"])
+    assert (first.words, second.words) == (["de", "rive"], ["banque"])
     movers = {mover.word: mover for mover in comparison.layers[0].movers}
     for word, sentence in (("boat", "first"), ("money", "second")):
         assert movers[word].sentences == sentence and movers[word].share > 0.2

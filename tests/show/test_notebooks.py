@@ -26,7 +26,7 @@ PRINTED = {
         "1 + 2 + 3 + 3 + 3",
     ],
     "see-a-translation": [
-        "reads <s>, is to say आप: 0.96",
+        "reads <s>, is to say आप: 0.97",
         "decoder.layers.0.self_attention.weights         BHLM  (1, 4, 4, 4)",
         "0-1 1-2 2-0",
         "4 with a cache, 10 without",

