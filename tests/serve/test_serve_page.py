@@ -242,6 +242,25 @@ def test_whatever_one_does(browser: Any, server: Server, screen: dict[str, Any],
             assert it.wrong == [], done[-5:]
 
 
+@pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_heads_that_are_clicked_at_once_are_all_silenced(browser: Any, server: Server, rounds: int) -> None:
+    """Also those that are clicked while the answer to an earlier click is under way."""
+    print("seed", seed := random.randrange(2**32))
+    chance, silent = random.Random(seed), set[int]()
+    with opened(browser, server.url, viewport=WIDE) as it:
+        it.look(text="I like cats", source="en", target="es")
+        it.page.get_by_role("button", name="Switches").first.click()
+        for _ in range(rounds):
+            heads = [chance.randrange(4) for _ in range(chance.randint(2, 3))]
+            for head in heads:
+                it.page.evaluate(f"""document.querySelector("[data-key='silent-{head}']").click()""")
+                it.page.wait_for_timeout(chance.choice([0, 0, 10, 100]))
+                silent ^= {head}
+            it.until(SHOWN)
+            asked = f"silent={CROSS}:{'%2B'.join(map(str, sorted(silent)))}"
+            assert asked in it.page.url if silent else "silent=" not in it.page.url, (it.page.url, heads)
+
+
 CATS: dict[str, Any] = dict(text="I like cats", source="en", target="es")
 NO_HEAD = "heads: [4] is wrong: there are 4, counted from 0."
 NO_MASK = (

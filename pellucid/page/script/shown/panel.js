@@ -80,14 +80,15 @@ const paddingChoice = () => {
 
 /** Make switches for the heads of the open attention, or of the last cross-attention if none is open. */
 const headChoice = (run) => {
-  const { silent } = state.switches;
   const part = isAttention(state.block) ? state.block : lastCrossOf(run);
-  const off = silent[part] ?? [];
+  const off = () => state.switches.silent[part] ?? []; // now: another head may be clicked before this is drawn again
   const heads = Array.from({ length: current.heads }, (_, head) => {
-    const isOff = off.includes(head);
-    const others = isOff ? off.filter((other) => other !== head) : [...off, head].sort((a, b) => a - b);
+    const isOff = off().includes(head);
+    const others = () => (off().includes(head) ? off().filter((each) => each !== head) : [...off(), head]);
+    const after = () => ({ ...state.switches.silent, [part]: others().sort((a, b) => a - b) });
     const label = [head, element("span.unseen", isOff ? " off" : " on")];
-    return option(`silent-${head}`, label, !isOff, { silent: { ...silent, [part]: others } });
+    const choose = () => setState({ switches: { ...state.switches, silent: after() } });
+    return { ...option(`silent-${head}`, label, !isOff, { silent: after() }), choose };
   });
   return switchOf("Heads", `of ${fullTitleOf(part)}; off: it adds nothing`, heads);
 };
