@@ -109,13 +109,10 @@ export const unpack = (text) => {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 };
 
-/** Return the numbers at a place in a block as float32: all lowest bytes stand first there, then the next ones.
- *  16-bit floats are converted, which is exact. */
-export const numbersIn = (buffer, { offset, type = "float32" }, count) => {
-  const size = type === "float32" ? 4 : 2;
+/** Return the numbers at a place in a block as float32, exactly. The lowest bytes of all stand first there. */
+export const numbersIn = (buffer, { offset, type = "float32" }, count, size = type === "float32" ? 4 : 2) => {
   const apart = new Uint8Array(buffer, offset, count * size);
-  const bytes = new Uint8Array(count * size);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = apart[(at % size) * count + Math.floor(at / size)];
+  const bytes = apart.map((_, at) => apart[(at % size) * count + Math.floor(at / size)]);
   return size === 4 ? new Float32Array(bytes.buffer) : Float32Array.from(new Uint16Array(bytes.buffer), widened);
 };
 
