@@ -11,6 +11,7 @@ from pellucid.show.tables import Cell, Note, Part, Table, view
 from pellucid.translate.source_share import UsualShare
 
 SHOWN = 12  # terms of a long reading: the largest, and the sum of the others
+WAYS = {"zero": "with 0", "mean": "with mean", "absent": "without it"}  # as in the page
 NO_CAUSE = (
     "A ledger is not a cause: a share says what a term adds while attention, norms and gates stay as they "
     "are; the columns beside it say how much the logit falls when the term is really taken out and all is "
@@ -26,20 +27,23 @@ def ledger_parts(ledger: Ledger, width: int) -> list[Part]:
     if ledger.against is not None:
         why = f"{ledger.word} and not {ledger.against} at step {ledger.step + 1}?"
         what = f"The difference of their logits, {ledger.logit:.4f}, is a sum"
-    ways = {"0": ledger.zero, "mean": ledger.mean}
-    ranks = ", ".join(f"{way}: {rank:.2f}" for way, rank in ledger.agreement.items() if not math.isnan(rank))
+    ways = {WAYS["zero"]: ledger.zero, WAYS["mean"]: ledger.mean}
+    ranks = ", ".join(
+        f"{WAYS[way]}: {rank:.2f}" for way, rank in ledger.agreement.items() if not math.isnan(rank)
+    )
     return [
         Note(f"Why {why} {what}, in three readings.", "bold"),
         "",
-        _table("What each word read adds, over all paths", ledger.by_input, {"absent": ledger.absent}),
+        _table("What each word read adds, over all paths", ledger.by_input, {WAYS["absent"]: ledger.absent}),
         "",
         _table("What each part of the decoder adds at this step", ledger.by_part, ways, SHOWN),
         "",
         _table("The same, each head by where it looked", ledger.by_position, {}, SHOWN),
         "",
         f"Each reading adds up to the logit within {ledger.gap:.1e}. {NO_CAUSE}",
-        "absent: nothing else looks at the word; 0, mean: the part's vector here is 0, or its mean over the "
-        f"positions. Rank correlation of the shares and the falls (1: the same order): {ranks or 'none'}.",
+        "Without it: nothing else looks at the word; with 0, with mean: the part's vector here is 0, or its "
+        "mean over the positions. Rank correlation of the shares and the falls (1: the same order): "
+        f"{ranks or 'none'}.",
     ]
 
 

@@ -43,8 +43,7 @@ export const choiceButton = ({ label, key, chosen, choose, says = null, reason =
     "aria-disabled": reason ? "true" : null,
   });
 
-/** Make a table with a caption, column headings (null: an empty cell), rows and a last row. A row is a list of cells
- *  or a <tr>. */
+/** Make a table: its caption, column headings (null: an empty cell), rows and last row, each a list of cells or a <tr>. */
 export const tableOf = (name, { caption = null, heading, rows, last = null }) =>
   element("table", { class: name }, [
     caption && element("caption", caption),

@@ -23,8 +23,7 @@ export const sumInWords = (terms, headings) => {
   return (written.length > 6 ? [...written.slice(0, 4), "…", written.at(-1)] : written).join(" + ");
 };
 
-/** Return the making of one weight of a softmax. Of its terms, only the `best` largest and the chosen one are listed;
- *  the others are added up. */
+/** Return the making of one weight of a softmax: its `best` largest terms, the chosen one, and the others added up. */
 export const softmaxMaking = (numbers, chosen, labels, headings, best = Infinity) => {
   const { most, sum, powers, shares } = softmaxOf(numbers);
   const terms = numbers.map((x, place) => ({

@@ -8,8 +8,7 @@ import { UsageError } from "./typed_matrix.js";
 const ENTRIES = ["scores", "scaled_scores", "masked_scores", "weights"]; // an example without Q and K starts with one
 const WEIGHT_OF = { queries: "w_query", keys: "w_key", values: "w_value" };
 
-/** Prepare an attention: {ready: the stages that are given or projected, run(model): compute the others, …}. Throw an
- *  error if shapes do not fit. */
+/** Prepare an attention: {ready: stages given or projected, run(model): compute the others, …}; shapes must fit. */
 export const givenAttention = (asked) => {
   const { arrays, scale, mask } = asked;
   const entry = ENTRIES.find((name) => name in arrays) ?? null;

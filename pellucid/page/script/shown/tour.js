@@ -20,8 +20,7 @@ export const goToStop = async (number) => {
   if (stop) await setState(await stateAt(stop.view, run, await cellOfStop(run, stop), number));
 };
 
-/** End the tour and keep the view. The focus goes to the button that opens the tour or, if the stage covers it, to the
- *  stage. */
+/** End the tour and keep the view. The focus goes to the button that opens the tour or, if that is covered, the stage. */
 const leaveTour = async () => {
   await setState({ open: "", stop: null });
   const isBehind = found("open-tour").closest("[inert]");

@@ -67,9 +67,9 @@ const NO_CAUSE =
   "A ledger is not a cause: a share says what a term adds while attention, norms and gates stay as they are. The columns " +
   "beside it say by how much the logit falls if the term is really taken out and everything is computed again.";
 const WAYS = {
-  absent: "nothing else looks at the word",
-  zero: "the part’s vector at this step is 0",
-  mean: "it is its mean over the positions",
+  absent: ["without it", "nothing else looks at the word"],
+  zero: ["with 0", "the part’s vector at this step is 0"],
+  mean: ["with mean", "it is its mean over the positions"],
 };
 const READINGS = {
   input: { label: "words read", says: "what each word read adds, over all paths", terms: "byInput", ways: ["absent"] },
@@ -121,12 +121,12 @@ const ledgerInWords = (run, step) => {
   const ledger = madeOnceOf(run, `ledger ${step} ${ids}`, () => ledgerOf(passOf(run), step, ids));
   const { says, terms, ways, most } = READINGS[why];
   const gap = Math.abs(sumOf(ledger[terms].map(({ share }) => share)) - ledger.logit);
-  const ranks = ways.map((way) => `${way} (${WAYS[way]}): ${rankCorrelation(ledger[terms], way).toFixed(2)}`);
+  const ranks = ways.map((way) => `${WAYS[way].join(" (")}): ${rankCorrelation(ledger[terms], way).toFixed(2)}`);
   const of = against ? "The difference of their logits" : "Its logit";
   return [
     element("p", `${of}, ${fourDecimals(ledger.logit)}, is the sum of ${says}.`),
     tableIn("the ledger", {
-      heading: [null, "share", ...ways.map((way) => `fall, ${way}`)],
+      heading: [null, "share", ...ways.map((way) => `fall ${WAYS[way][0]}`)],
       rows: rowsOf(run, ledger[terms], ways, most),
       last: [rowHead("sum"), numberCell(ledger.logit), ...ways.map(() => element("td"))],
     }),
@@ -182,10 +182,10 @@ const mapInWords = (run, step, place) => {
 /** Make the choice of a word to subtract: one of the most probable ones of the step. */
 const lessOf = (run, step) => {
   const others = run.steps[step].alternatives.map(([token]) => token).filter((token) => token !== run.expected[step]);
-  const choices = [null, ...others].map((token) =>
-    choiceTo(`less-${token}`, token === null ? "nothing" : words(token), token === state.against, { against: token }),
+  const choices = [null, ...others].map((against) =>
+    choiceTo(`less-${against}`, against ? words(against) : "no other word", against === state.against, { against }),
   );
-  return choiceOf("and not", element("span.label", "less the logit of"), choices);
+  return choiceOf("compared with", element("span.label", "compared with"), choices);
 };
 
 const numberCell = (number) => element("td.number", number === undefined ? "" : fourDecimals(number));

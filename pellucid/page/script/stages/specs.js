@@ -84,8 +84,7 @@ const turnedPlate = (spec) => ({
 
 const turnedPanel = ({ rows, columns, at }) => ({ rows: columns, columns: rows, at: (row, column) => at(column, row) });
 
-/** Return the state of each row at a step: the last row is new, earlier rows are cached or made again, and rows of the
- *  source were computed once. */
+/** Return the state of each row at a step: the last is new, earlier ones cached or made again, the source's made once. */
 const statesOfRows = ({ time }, name, rows) => {
   if (time?.mode !== "step") return [];
   const { path, last } = splitName(name);
