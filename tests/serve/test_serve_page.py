@@ -279,11 +279,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"tensors": ["*.wights"]},
         'no tensor is called "*.wights". There are 148, such as decoder.probabilities.',
     ),
-    ({"translation": [9999]}, "id 9999 is outside the vocabulary, whose ids are 0 to 2872."),
+    ({"translation": [9999]}, "id 9999 is outside the vocabulary, whose ids are 0 to 4854."),
     ({"text": "How " * 300}, TOO_LONG + "square of the length. Give a shorter one."),
     (
         {"text": "How " * 200, "target": "hi", "translation": [7] * 300, "tensors": ["*"]},
-        "tensors: these have 11,221,976 numbers, and 4,194,304 are allowed. Name fewer.",
+        "tensors: these have 12,411,176 numbers, and 4,194,304 are allowed. Name fewer.",
     ),
 ]
 
