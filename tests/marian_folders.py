@@ -32,6 +32,11 @@ def phrases(language: str, count: int = 350) -> list[str]:
     return random.Random(2).sample(sorted(texts), count)
 
 
+def known_phrase(vocabulary: Any) -> str:
+    """Return an English sentence of which this vocabulary knows every piece."""
+    return next(text for text in phrases("en") if not vocabulary.unknown_in(text))
+
+
 def pieces(folder: Path, name: str, lines: Sequence[str], size: int, **options: Any) -> list[str]:
     """Train a SentencePiece model as OPUS-MT has them, write it, and return its pieces."""
     with (folder / name).open("wb") as file:

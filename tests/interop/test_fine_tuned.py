@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import torch
-from marian_folders import CODES, many_languages, opus, phrases
+from marian_folders import CODES, known_phrase, many_languages, opus, phrases
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import pellucid
@@ -56,7 +56,7 @@ def test_an_opus_model_learns_more_and_goes_back_to_transformers(separate: bool,
     assert report.parity is not None and report.parity.difference < 1e-4
     theirs = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "again")
     tokens = AutoTokenizer.from_pretrained(tmp_path / "again")
-    text = f"{phrases('en')[0]} {NEW}"
+    text = f"{known_phrase(tuned.vocabulary)} {NEW}"
     ids = tuned.vocabulary.encode_source(text)
     assert tokens(text).input_ids == ids and tuned.vocabulary.unknown_id not in ids
     assert theirs.config.vocab_size == tuned.vocabulary.source_size

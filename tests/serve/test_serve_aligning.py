@@ -31,7 +31,7 @@ def test_tags_go_with_their_words(demo: Translator) -> None:
     assert render(demo, document, "html", "fr") == (
         "Mon frère <i>lit</i> un <b>vieux livre</b> dans le jardin."
     )
-    assert render(demo, document, "html", "hi") == ("मेरा भाई बगीचे में <b>एक पुरानी किताब</b> <i>पढ़ता</i> है।")
+    assert render(demo, document, "html", "hi") == ("मेरा भाई बगीचे में एक <b>पुरानी किताब</b> <i>पढ़ता है</i>।")
 
 
 def test_links_are_the_same_alone_and_in_a_batch(demo: Translator) -> None:

@@ -5,7 +5,7 @@ import { tokenName } from "../base/tokens.js";
 
 const DIGIT = 7.13; // the width of a digit
 const LEAST = { digits: 28, row: 17, ofWord: 32 };
-const MOST = { label: 144, token: 80 };
+const MOST = { label: 144, token: 80, word: 58 };
 const CORNER = 92; // the width of "attended to →"
 const ROW_SUM = 62;
 
@@ -47,7 +47,8 @@ const digitsOf = ({ panel, other, scale, pick, rows, columns }) => {
   const numbers = [panel, other].filter(Boolean).flatMap((each) => [...numbersOf(each)].filter(Number.isFinite));
   const most = scale.most * (1 - 1e-6); // slightly less: the scale's round end may have one more digit
   const ends = [numbers.some((value) => value < 0) ? -most : most, Math.min(...numbers), Math.max(...numbers)];
-  const words = pick ? widest(rows.flatMap((_, row) => columns.map((_, column) => pick(row, column).label))) + 8 : 0;
+  const labels = pick ? rows.flatMap((_, row) => columns.map((_, column) => pick(row, column).label)) : [];
+  const words = Math.min(MOST.word, widest(labels) + 8); // a longer one is cut
   const width = (decimals) => {
     const longest = Math.max(...ends.map((value) => withDecimals(value, decimals).length));
     return Math.max(LEAST.digits, words, Math.ceil(DIGIT * typeScale() * longest + 4));
