@@ -19,7 +19,7 @@ NINE = "The boat is near the bank."
 
 def assert_shows_the_dot_product(opened: Opened, demo: Explanation) -> None:
     """The sum of the inspected cell with its operands, as strips and numbers, in the window."""
-    opened.until_there(".inspector .terms")
+    opened.until_there(".inspector.pinned .terms")  # a cell under the pointer is shown before
     assert opened.outside(".inspector .strips", ".inspector .terms tbody tr", ".making-total") == []
     cell = opened.page.evaluate("({ row: state.row, column: state.column, head: state.head })")
     assert cell["row"] is not None

@@ -150,6 +150,7 @@ def test_a_tablet_shows_every_token_whole(open_demo: OpenPage) -> None:
 SENTENCES = [
     "I want to learn.",
     "My sister does not read the old book in the garden every day.",
+    "The boat is near the bank of the river and I like it.",  # with a warning of the meter
     "I want to learn and you want to eat the apple.",
 ]
 
