@@ -74,6 +74,17 @@ def test_every_tensor_is_made_again(open_page: OpenPage, model: str) -> None:
     assert unexplained == {"mask"}, "a mask is a rule; everything else is computed from something"
 
 
+@pytest.mark.parametrize("positions", ["fairseq", "marian"])
+def test_positions_of_other_models_are_made_again(open_page: OpenPage, positions: str) -> None:
+    explanation = translator(positions=positions).explain(
+        "I like cats", to="es", target="Me gustan los gatos"
+    )
+    recorded = explanation.trace["encoder.positions"].tensor
+    cells = [("encoder.positions", 0, *at) for at in np.ndindex(*recorded.shape)]
+    made = open_page(of=explanation).page.evaluate(MAKE, cells)
+    assert [float(total) for total, *_ in made] == pytest.approx(recorded.flatten().tolist(), abs=1e-6)
+
+
 def test_worked_examples_are_made_too(opened: Opened) -> None:
     draw = torch.Generator().manual_seed(3)
     shapes = {"inputs": (3, 4), "memory": (2, 4), "w_query": (4, 6), "w_key": (4, 6)}

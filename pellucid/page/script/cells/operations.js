@@ -98,15 +98,18 @@ const lookupCell = (cell) => {
 /** Return the ids that a stack read; undefined if the page does not have them. */
 export const idsOfStack = (run, stack) => (stack === "encoder" ? run.sourceIds : run.targetIds);
 
-const sinusoidsCell = ({ row, column, panel }) => {
-  const width = panel.columns;
-  const power = `10000^(${column - (column % 2)}/${width})`;
-  const divisor = 10000 ** ((column - (column % 2)) / width);
+// What other models than the paper's add to i and take from D; sinusoids() of pellucid/model.py has the same.
+const OTHER_POSITIONS = { fairseq: [2, 2], marian: [0, 2] };
+
+const sinusoidsCell = ({ run, row, column, panel }) => {
+  const [added, taken] = OTHER_POSITIONS[run.config.positions] ?? [0, 0];
+  const [position, width, even] = [row + added, panel.columns - taken, column - (column % 2)];
   const wave = column % 2 ? "cos" : "sin";
+  const power = `10000<sup>2j/${taken ? `(D − ${taken})` : "D"}</sup>`;
   return {
-    equation: `${wave}(i ÷ 10000<sup>2j/D</sup>)`,
-    total: sinusoid(row, column, width),
-    written: `${wave}(${row} ÷ ${power}) = ${wave}(${fourDecimals(row / divisor)})`,
+    equation: `${wave}(${added ? `(i + ${added})` : "i"} ÷ ${power})`,
+    total: sinusoid(position, column, width),
+    written: `${wave}(${position} ÷ 10000^(${even}/${width})) = ${wave}(${fourDecimals(position / 10000 ** (even / width))})`,
     note: "Even columns hold a sine, odd ones a cosine; each pair turns more slowly than the one before it.",
   };
 };
