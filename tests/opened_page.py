@@ -62,6 +62,15 @@ BOX = """(selector) => [...document.querySelectorAll(selector)].find((each) => e
   .getBoundingClientRect().toJSON()"""
 # Two frames after a key: what it asked for has begun by then.
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
+# As on a busy computer: each frame comes late, by chance, and in its order.
+LATE = """(() => {
+  let last = 0;
+  const frame = requestAnimationFrame;
+  window.requestAnimationFrame = (draw) => frame(() => {
+    last = Math.max(last, performance.now() + Math.max(0, Math.random() - 0.5) * 240);
+    setTimeout(() => draw(performance.now()), last - performance.now());
+  });
+})()"""
 
 _KEPT = WeakKeyDictionary[Any, dict[str, Any]]()  # pages by their settings, for each browser
 
@@ -217,7 +226,13 @@ OpenPage = Callable[..., Opened]
 
 @contextmanager
 def opened_page(
-    browser: Any, path: Path, address: str = "", width: int = 1440, height: int = 900, **context: Any
+    browser: Any,
+    path: Path,
+    address: str = "",
+    width: int = 1440,
+    height: int = 900,
+    is_late: bool = False,
+    **context: Any,
 ) -> Iterator[Opened]:
     """Open a page offline; what it complains of, or asks the network for, fails the test.
 
@@ -225,11 +240,15 @@ def opened_page(
     """
     size, kept = {"width": width, "height": height}, _KEPT.setdefault(browser, {})
     settings = {"offline": True, "reduced_motion": "reduce"} | context
-    page = kept.pop(str(settings), None) or browser.new_context(**settings).new_page()
+    page = kept.pop(str((is_late, settings)), None)
+    if page is None:
+        page = browser.new_context(**settings).new_page()
+        if is_late:
+            page.add_init_script(LATE)
     page.set_viewport_size(size)
     opened = Opened(page, path.as_uri() + address)
     yield opened
     opened.leave()
-    kept[str(settings)] = page
+    kept[str((is_late, settings))] = page
     assert opened.complaints == []
     assert {request.partition("#")[0] for request in opened.requests} == {path.as_uri()}
