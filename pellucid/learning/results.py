@@ -40,8 +40,15 @@ def results_page(runs: Sequence[Path]) -> str:
 def _kept(file: Path) -> dict[str, Any]:
     """Return the metrics of the model that a run kept; of one that goes on, those of its last validation."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
-    entries = [json.loads(line) for line in lines if line.endswith("\n")]  # a kill may cut the last line
-    validated = [entry for entry in entries if "validation" in entry]
+    whole = [line for line in lines if line.endswith("\n")]  # a kill may cut the last line
+    try:
+        entries = [json.loads(line) for line in whole]
+        validated = [entry for entry in entries if "validation" in entry]
+        for entry in validated:
+            _ = entry["step"], [entry["validation"][name.lower()] for name in SCORES]
+    except (ValueError, TypeError, KeyError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise PellucidError(f"{file}: not the metrics of a run ({reason}). Name a run's folder.") from error
     if not validated:
         raise PellucidError(f"{file}: this run has not validated yet, so there is nothing to tell of it.")
     last, kept = validated[-1], validated[-1].get("kept", "")

@@ -100,3 +100,15 @@ def test_of_any_run_the_kept_model_counts(tmp_path: Path) -> None:
         row = [cell.strip() for cell in results_page([file]).splitlines()[2].strip("|").split("|")]
         shown = [f"{expected[name]:.{3 if name == 'loss' else 2}f}" for name in expected]
         assert row[2:6] == shown and row[7] == f"{steps[-1] / 60:.1f}"
+
+
+@pytest.mark.parametrize(
+    "line", ["not JSON", "[1]", "7", '{"step": 1, "validation": {}}', '{"validation": null}']
+)
+def test_a_file_that_is_no_metrics_is_told(pellucid: Command, tmp_path: Path, line: str) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text(f"{line}\n", "utf-8")
+    outcome = pellucid("results", file)
+    assert (
+        outcome.code == 1 and outcome.err.startswith(f"pellucid: {file}: ") and outcome.err.count("\n") == 1
+    )
