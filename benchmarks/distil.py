@@ -52,11 +52,12 @@ def run(arguments: argparse.Namespace) -> None:
     folder = arguments.teacher or teacher(arguments, data)
     out, began = arguments.out / f"{arguments.name}-student", time.perf_counter()
     source, minutes = arguments.source or data / "train.en", arguments.minutes
+    was_begun = (out / "teacher.json").exists()  # then this call is not the whole command
     words = ["distil", folder, "--source", source, "--out", out, "--minutes", minutes, "--resume"]
     words += ["--test", test[0], "--reference", test[1], *arguments.more]
     if code := command(list(map(str, words))):
         raise SystemExit(code)
-    took = (time.perf_counter() - began) / 60
+    took = None if was_begun else (time.perf_counter() - began) / 60
     table = json.loads((out / "distilled.json").read_text("utf-8"))
     line = {"name": arguments.name, "minutes": took, "machine": machine(), **table}
     print(line)

@@ -228,6 +228,7 @@ def run(name: str, data: Path, updates: int, dropout: float, batch_tokens: int) 
 def report() -> None:
     lines = [json.loads(line) for line in LOG.read_text(encoding="utf-8").splitlines()]
     found = {(line["dropout"], line["contestant"], line["update"]): line for line in lines}
+    assert len({(line["dropout"], line["batch_tokens"]) for line in lines}) == len({key[0] for key in found})
     ends = {
         name: max((line for line in lines if line["contestant"] == name), key=lambda line: line["update"])
         for name in dict.fromkeys(line["contestant"] for line in lines)
@@ -250,12 +251,13 @@ def report() -> None:
         "vocabulary of 8,000. The same vocabulary, batches, order, label "
         "smoothing (0.1), clipping (1.0), AdamW (0.9, 0.98, 1e-9, no weight decay) and rate (peak 0.002, "
         "warm-up 800, then the inverse square root) for all. *Same start*: MarianMTModel begins with our "
-        "first weights and positions.",
+        "first weights and positions. All began with the weights of before 2026-11-24; what today's do is in "
+        "[first_weights](first_weights.md).",
         f"One thread each, on {processor()}. Target tokens a CPU second, validations included, on a machine "
         f"busy with other work: {seconds}.",
     )
     columns = ("dropout", "padded tokens a batch", "updates", "target tokens", *ends)
-    write_report("equal_tokens", "Equal tokens, equal quality", about, columns, rows)
+    write_report("equal_tokens", "Equal tokens, equal quality", about, columns, rows, "equal_tokens report")
 
 
 def main() -> None:

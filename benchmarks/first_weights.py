@@ -82,6 +82,8 @@ def run(start: str, norm: str, seed: int, updates: int, data: Path, watched: boo
     shape = dataclasses.replace(given.config.model, norm=norm)
     given = dataclasses.replace(given, config=dataclasses.replace(given.config, model=shape))
     known = {"start": start, "norm": norm, "seed": seed}
+    if start == PEER and watched:
+        raise SystemExit(f"{PEER}: only our own model can be watched; measure it with run.")
     if start == PEER:
         _, learn, judge = equal_tokens.peer(given, seed, our_start=False)
     else:
@@ -148,7 +150,7 @@ def report() -> None:
         f"One thread, on {processor()}.",
     )
     columns = ("norm", "start", "seed", *(f"{at:,} updates" for at in AT))
-    write_report("first_weights", "First weights", about, columns, rows)
+    write_report("first_weights", "First weights", about, columns, rows, "first_weights report")
 
 
 def draw() -> None:

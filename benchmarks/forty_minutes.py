@@ -115,6 +115,8 @@ def report() -> None:
     rows = []
     for who, name in (("ours", "`pellucid train --minutes`"), ("loop", "a loop around MarianMTModel")):
         own = sorted((line for line in found if line["contestant"] == who), key=lambda line: line["seed"])
+        if not own:
+            continue
         scores = [[line[kind] for line in own] for kind in ("bleu", "chrf")]
         told = (f"{mean(each):.2f} ({', '.join(f'{one:.2f}' for one in each)})" for each in scores)
         rows.append([name, f"{own[0]['minutes']:g}", ", ".join(str(line["seed"]) for line in own), *told])

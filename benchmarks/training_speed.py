@@ -12,6 +12,7 @@ With --threads 1, time is the process's own CPU time, so that other programs on 
 """
 
 import argparse
+import itertools
 import os
 import statistics
 import tempfile
@@ -105,7 +106,7 @@ def peer_steps(data: Path, pieces_model: bytes, shape: dict[str, int], precision
     criterion = torch.nn.CrossEntropyLoss(ignore_index=-100, label_smoothing=SMOOTHING)
     batches = sorted_batches(source, target)
     random.Random(0).shuffle(batches)
-    for rows in batches:
+    for rows in itertools.cycle(batches):
         x, y = padded([source[row] for row in rows], pad), padded([target[row] for row in rows], -100)
         shifted = padded([[start, *target[row][:-1]] for row in rows], pad)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):

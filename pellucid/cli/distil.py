@@ -40,10 +40,14 @@ STUDENT = {"model.encoder_layers": 6, "model.decoder_layers": 2, "translation.be
 
 def run(arguments: argparse.Namespace) -> None:
     """Let the teacher translate, keep what is good, train the student, and print how the two compare."""
+    from pellucid.learning.stop import Interrupted, stop_on_signal
+
     check_values({"beam": arguments.beam})
     out, text = arguments.out, list[list[str]]()
     if arguments.test is not None or arguments.reference is not None:
         text = sides(argparse.Namespace(data=None, **vars(arguments)), "test", "reference")
+        if not text[0]:
+            raise PellucidError(f"{arguments.test} is empty, so there is nothing to compare with.")
     asked = {name: getattr(arguments, name) for name in ("model", "source", "to", "beam", "bad_utf8")}
     asked["device"] = "cpu" if arguments.precision == "int8" else arguments.device
     how = dict(precision=arguments.precision, json=False, n_best=None, mbr=None, out=out / SAID, resume=True)
@@ -55,7 +59,12 @@ def run(arguments: argparse.Namespace) -> None:
         translate_file(inner, options, _rows)
     if not (out / TRAIN).exists():
         _select(out, text[0] if text else [])
-    _train(arguments, out, learned)
+    elif text:
+        _check_new(text[0], out / TRAIN)
+    with stop_on_signal() as stop:
+        _train(arguments, out, learned)
+    if stop.number is not None:
+        raise Interrupted(f"stopped by {stop.name}; the student in {out} is trained.", stop.number)
     _compare(inner, text, out)
 
 
@@ -113,11 +122,26 @@ def _select(out: Path, new: list[str]) -> None:
     first = np.zeros(len(rows), np.bool)
     first[np.unique(sources, return_index=True)[1]] = True
     good &= first & ~np.isin(sources, np.array([source_hash(text) for text in new], np.uint64))
+    if good.sum() < 2:
+        few = f"of {len(rows):,} translations only {good.sum()} can be kept, too few to learn from"
+        raise PellucidError(f"{out / SAID}: {few}. Give the teacher more text (--source).")
     held_out = hold_out(sources * good, max(1, min(COMPARED, int(good.sum()) // 20)))
     for name, kept in ((HELD_OUT, held_out), (TRAIN, good & ~held_out)):  # train.tsv says that both are there
         lines = [f"{rows[row][1]}\t{rows[row][2]}\n" for row in np.flatnonzero(kept)]
         write_whole(out / name, "".join(lines).encode())
     tell(f"{len(lines):,} of {len(rows):,} translations are kept to learn from.")
+
+
+def _check_new(test: list[str], learned: Path) -> None:
+    """Raise an error if the student learns from sources of the test, which another call has named."""
+    from pellucid.data.sifting import source_hash
+
+    known = {source_hash(source.decode()) for source, _ in read_rows([str(learned)])}
+    if count := sum(source_hash(text) in known for text in test):
+        raise UsageError(
+            f"{count:,} of the {len(test):,} sentences of --test are among those that the student learns "
+            f"from ({learned}). Test it with others, or begin anew with another --out."
+        )
 
 
 def _train(arguments: argparse.Namespace, out: Path, learned: Mapping[str, Any]) -> None:
@@ -139,6 +163,7 @@ def _train(arguments: argparse.Namespace, out: Path, learned: Mapping[str, Any])
 def _compare(asked: argparse.Namespace, text: list[list[str]], out: Path) -> None:
     """Let both translate in turn, and print chrF, speed, size and a verdict. text: sources with translations
     by people; without it, the student is compared with what the teacher says of held-out sources."""
+    from pellucid.folder.manifest import jsonable
     from pellucid.translate.evaluate import evaluate
     from pellucid.translator import load
 
@@ -159,11 +184,14 @@ def _compare(asked: argparse.Namespace, text: list[list[str]], out: Path) -> Non
         found[name] = dict(chrf=scores.chrf, bleu=scores.bleu, sentences_a_second=pace, parameters=size)
         shown = f"chrF {scores.chrf:.2f}, BLEU {scores.bleu:.2f}, {pace:,.1f} sentences a second"
         put([f"{name}: {shown}, {size / 1e6:.1f} million parameters"])
-    share = 100 * found["student"]["chrf"] / found["teacher"]["chrf"]
+    theirs = found["teacher"]["chrf"]
+    share = 100 * found["student"]["chrf"] / theirs if theirs else math.nan
     faster = median(slow / fast for slow, fast in zip(*seconds.values(), strict=True))
     result = {"sentences": len(sources), "precision": asked.precision, "chrf_share": share, "faster": faster}
-    write_whole(out / RESULT, json.dumps(result | found, indent=1).encode())
+    write_whole(out / RESULT, json.dumps(jsonable(result | found), indent=1).encode())
     by = "their translations by people" if text else "what the teacher said of them before"
+    if math.isnan(share):
+        tell("The teacher's chrF is 0: are the references in the language that it translates to?")
     put([f"So the student has {share:.1f}% of the teacher's chrF, and is {faster:.1f} times as fast."])
     tell(f"{len(sources):,} new sentences, against {by}; {asked.precision}, {ROUNDS} rounds in turn.")
     words = ["pellucid", "explain", str(out), "YOUR SENTENCE", *(["--to", asked.to] if asked.to else [])]

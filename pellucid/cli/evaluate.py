@@ -53,7 +53,7 @@ def _read(arguments: argparse.Namespace) -> tuple[list[str], list[str], list[lis
 def _read_others(arguments: argparse.Namespace, sources: list[str], count: int) -> list[str]:
     """Return the translations in the file that --against names; [] if it names a model, or nothing."""
     other = arguments.against
-    if other is None or other == "demo" or Path(other).is_dir():
+    if other is None or other == "demo" or other.startswith("hf://") or Path(other).is_dir():
         if other is not None and not sources:
             raise UsageError(f"--against {other} is a model, which needs sources. Give them with --source.")
         return []

@@ -2,8 +2,8 @@
 
 import argparse
 import shlex
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from pellucid.errors import UsageError
 
 if TYPE_CHECKING:
     from pellucid.folder.load import Loaded
+    from pellucid.learning.step import Step
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -31,7 +32,6 @@ def run(arguments: argparse.Namespace) -> None:
         tell(line)
     from pellucid.folder.checkpoint import newest_step
     from pellucid.folder.whole_file import write_new
-    from pellucid.learning.log import showing
     from pellucid.learning.ranks import rank_here
     from pellucid.learning.rehearsing import rehearse
     from pellucid.learning.run import training
@@ -42,10 +42,10 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.dry_run:
         rehearse(Request(config, out, *asked))
         return
-    is_first = rank_here().is_first
-    for each, run_folder in _runs(config, out, arguments.seeds):
+    runs = _runs(config, out, arguments.seeds)
+    for each, run_folder in runs:
         try:
-            with stop_on_signal(), showing(each) if is_first else nullcontext(lambda step: None) as show:
+            with stop_on_signal() as stop, _showing(each) as show:
                 for step in training(each, run_folder, *asked):
                     if chosen:
                         write_new(out, {CHOSEN: chosen.encode()})
@@ -55,8 +55,18 @@ def run(arguments: argparse.Namespace) -> None:
             if newest_step(run_folder) is None:
                 raise
             raise Interrupted("interrupted at once.", *interrupt.args) from None
-    for line in _next(config, out, arguments.seeds) if is_first else ():
+        if stop.number is not None and run_folder != runs[-1][1]:  # it came while this run ended
+            raise Interrupted(f"stopped by {stop.name}; {run_folder} is done.", stop.number)
+    for line in _next(config, out, arguments.seeds) if rank_here().is_first else ():
         tell(line)
+
+
+def _showing(config: Config) -> AbstractContextManager[Callable[["Step"], None]]:
+    """Show the progress; of several processes, the first one does."""
+    from pellucid.learning.log import showing
+    from pellucid.learning.ranks import rank_here
+
+    return showing(config) if rank_here().is_first else nullcontext(lambda step: None)
 
 
 def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
@@ -105,7 +115,8 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
     if rank_here().count > 1:
         raise UsageError("settings are chosen by one process: for several, give a CONFIG.")
     config, chosen = choose_settings(files, settings, arguments.device, out, tell, started)
-    command = shlex.join(["pellucid", "train", str(path), "--out", str(out), "--resume"])
+    seeds = ["--seeds", str(arguments.seeds)] if arguments.seeds else []
+    command = shlex.join(["pellucid", "train", str(path), "--out", str(out), *seeds, "--resume"])
     return config, f"# Chosen by pellucid train; to go on: {command}\n\n{chosen}"
 
 

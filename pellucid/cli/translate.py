@@ -9,6 +9,7 @@ from pellucid.cli.bulk import translate_file, translated
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import put, standard_input
 from pellucid.data.corpus import STANDARD_INPUT
+from pellucid.errors import UsageError
 from pellucid.search.options import TranslationOptions, check_values
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
     if arguments.mbr:
-        options |= {"sample": True, "n_best": arguments.samples}
+        samples = 32 if arguments.samples is None else arguments.samples
+        if not 1 <= samples <= 1000:
+            raise UsageError(f"--samples {samples} must be a whole number from 1 to 1000.")
+        options |= {"sample": True, "n_best": samples}
+    elif arguments.samples is not None:
+        raise UsageError(f"--samples {arguments.samples} is for --mbr. Give that too, or leave it out.")
     check_values(options)  # before torch is imported, which takes a while
     if arguments.source is not None or arguments.out is not None or arguments.resume:
         translate_file(arguments, options, _rows)

@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pellucid.config.schema import PRESETS, Config
@@ -67,7 +68,7 @@ def choose_settings(
         look_at(pairs),
         checked.training.minutes or MINUTES,
         lambda some: measure(pairs, _config([*some, *fixed]), where, started),
-        settings.get("model.preset"),
+        settings,
         started and started.config.model.width,
     )
     if checked.data.validation:
@@ -108,16 +109,20 @@ def choose(
     corpus: Corpus,
     minutes: float,
     pace_of: Callable[[Sequence[Chosen]], Pace],
-    preset: str | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     width: int | None = None,
 ) -> list[Chosen]:
     """Choose the settings for a corpus.
 
-    pace_of: measures how fast some settings are. preset: the one that the user wants. width: of the model
-    that the training starts from, if there is one; then no vocabulary and no shape are chosen.
+    pace_of: measures how fast some settings are. settings: those that the user fixes; its preset is taken,
+    and its steps end the training if the minutes do not. width: of the model that the training starts from,
+    if there is one; then no vocabulary and no shape are chosen.
     """
     kind, budget = kind_of(corpus), _batch_tokens(corpus)
-    text = _vocabulary(corpus, kind)
+    text, preset = _vocabulary(corpus, kind), settings.get("model.preset")
+
+    def steps_of(pace: Pace) -> float:
+        return max(1.0, min(60 * minutes / pace.step, settings.get("training.steps", math.inf)))
 
     def trial(preset: str) -> Pace:
         return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0)])
@@ -125,32 +130,34 @@ def choose(
     if width:
         pace, own = pace_of([budget]), [_low_rate(width)]
     else:
-        preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, minutes, trial)
-        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, minutes, pace))]
+        preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, steps_of, trial)
+        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, steps_of, pace))]
         own += _learning(corpus, kind, preset)
     held_out = _held_out(corpus, minutes, pace)
     loss = Chosen("training.validation_metric", "loss", "BLEU of so few sentences says little")
     few = [loss] if held_out.value < FEW and not any(each.name == loss.name for each in own) else []
-    return [held_out, *_schedule(corpus, minutes, pace, budget), *few, *own]
+    return [held_out, *_schedule(corpus, steps_of, pace, budget), *few, *own]
 
 
-def _largest(corpus: Corpus, minutes: float, trial: Callable[[str], Pace]) -> tuple[str, Pace]:
+def _largest(
+    corpus: Corpus, steps_of: Callable[[Pace], float], trial: Callable[[str], Pace]
+) -> tuple[str, Pace]:
     """Return the largest preset that has enough pairs, and sees each of them often enough in the time; and
     its pace. Larger ones than one that is too slow are not measured."""
     largest, pace = "tiny", trial("tiny")
     for preset, pairs in PAIRS.items():
-        if corpus.pairs < pairs or _epochs(corpus, minutes, pace) < LEAST_EPOCHS:
+        if corpus.pairs < pairs or _epochs(corpus, steps_of, pace) < LEAST_EPOCHS:
             break
         larger = trial(preset)
-        if _epochs(corpus, minutes, larger) < LEAST_EPOCHS:
+        if _epochs(corpus, steps_of, larger) < LEAST_EPOCHS:
             break
         largest, pace = preset, larger
     return largest, pace
 
 
-def _epochs(corpus: Corpus, minutes: float, pace: Pace) -> float:
-    """Return how often each pair is seen in the time."""
-    return 60 * minutes / pace.step * pace.pairs / corpus.pairs
+def _epochs(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace) -> float:
+    """Return how often each pair is seen in the training."""
+    return steps_of(pace) * pace.pairs / corpus.pairs
 
 
 def _batch_tokens(corpus: Corpus) -> Chosen:
@@ -168,8 +175,8 @@ def _held_out(corpus: Corpus, minutes: float, pace: Pace) -> Chosen:
     return Chosen("data.held_out", min(usual, in_time), reason + fewer)
 
 
-def _schedule(corpus: Corpus, minutes: float, pace: Pace, budget: Chosen) -> list[Chosen]:
-    steps, of_epoch = max(60 * minutes / pace.step, 1), corpus.pairs / pace.pairs
+def _schedule(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace, budget: Chosen) -> list[Chosen]:
+    steps, of_epoch = steps_of(pace), corpus.pairs / pace.pairs
     few = " (little text)" if of_epoch < 100 else ""
     share, said = (0.3, "three tenths") if kind_of(corpus) == "characters" else (0.1, "a tenth")
     warmup = f"{said} of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
@@ -219,6 +226,7 @@ def _vocabulary(corpus: Corpus, kind: str) -> list[Chosen]:
 
 def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen]:
     first = Chosen("model.norm", "first", "learns at a high rate without falling back")
+    rule = Chosen("model.dropout", 0.0 if kind == "characters" else 0.1, "there is a rule to find")
     if kind != "subwords" and preset == "tiny":
         # Digit sums: validation loss 0.19 after 1,250 steps; tiny's own shape with dropout 0.1 had 1.04
         # after 1,200.
@@ -228,12 +236,13 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
             *(Chosen(f"model.{stack}_layers", 2, reason) for stack in ("encoder", "decoder")),
             Chosen("model.hidden", 512),
             first,
-            Chosen("model.dropout", 0.0 if kind == "characters" else 0.1, "there is a rule to find"),
+            rule,
         ]
     size = f"width {PRESETS[preset]['width']}: for {corpus.pairs:,} pairs and this time"
     seen = f"each pair is seen about {max(epochs, 1):,.0f} times; the more often, the more dropout"
     dropout = 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3
-    return [Chosen("model.preset", preset, size), first, Chosen("model.dropout", dropout, seen)]
+    often = Chosen("model.dropout", dropout, seen)
+    return [Chosen("model.preset", preset, size), first, often if kind == "subwords" else rule]
 
 
 def _round(number: float) -> int:

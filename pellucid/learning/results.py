@@ -9,8 +9,10 @@ from typing import Any
 
 from pellucid.errors import PellucidError
 from pellucid.learning.log import METRICS
+from pellucid.learning.step import average_name
 
 SCORES = {"BLEU": ".2f", "chrF": ".2f", "exact": ".2f", "loss": ".3f"}
+MEASURES = [name.lower() for name in SCORES]  # as the metrics call them
 PAGE = "results.md"
 
 
@@ -28,7 +30,8 @@ def results_page(runs: Sequence[Path]) -> str:
             raise PellucidError(f"{run}: no {METRICS}, here or in seed-1, … Name the folder of a run.")
         found = [_kept(file) for file in files]
         columns = [
-            ([one["validation"][name.lower()] for one in found], form) for name, form in SCORES.items()
+            ([one["validation"][name] for one in found], form)
+            for name, form in zip(MEASURES, SCORES.values(), strict=True)
         ]
         columns += [([one["step"] for one in found], ",.0f")]
         columns += [([one["seconds"] / 60 for one in found], ".1f")]
@@ -39,21 +42,27 @@ def results_page(runs: Sequence[Path]) -> str:
 
 def _kept(file: Path) -> dict[str, Any]:
     """Return the metrics of the model that a run kept; of one that goes on, those of its last validation."""
-    lines = file.read_text("utf-8").splitlines(keepends=True)
-    whole = [line for line in lines if line.endswith("\n")]  # a kill may cut the last line
     try:
-        entries = [json.loads(line) for line in whole]
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        entries = [json.loads(line) for line in lines if line.endswith("\n")]  # a kill may cut the last line
         validated = [entry for entry in entries if "validation" in entry]
-        for entry in validated:
-            _ = entry["step"], [entry["validation"][name.lower()] for name in SCORES]
-    except (ValueError, TypeError, KeyError) as error:
+        for entry in validated:  # a score that is not finite is a text
+            scores = {name: float(score) for name, score in entry["validation"].items() if name in MEASURES}
+            entry["name"], entry["validation"] = _name(entry), scores
+            _ = [scores[name] for name in MEASURES]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise PellucidError(f"{file}: not the metrics of a run ({reason}). Name a run's folder.") from error
     if not validated:
         raise PellucidError(f"{file}: this run has not validated yet, so there is nothing to tell of it.")
-    last, kept = validated[-1], validated[-1].get("kept", "")
-    of_kept = (one for one in validated if "average" not in one and kept == f"step {one['step']}")
-    return next(of_kept, last) | {"seconds": max(one.get("seconds", 0.0) for one in entries)}
+    kept = entries[-1].get("kept", "").partition(", the model of")[0]  # "" of one that goes on
+    of_kept = [one for one in validated if one["name"] == kept] or validated
+    return of_kept[-1] | {"seconds": max(one.get("seconds", 0.0) for one in entries)}
+
+
+def _name(entry: dict[str, Any]) -> str:
+    """Return what a validated model is called in `kept`, such as "step 1747"."""
+    return average_name(entry["average"]) if "average" in entry else f"step {entry['step']}"
 
 
 def _spread(values: Sequence[float], form: str) -> str:

@@ -197,8 +197,7 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
             run.learner.start_workers()
             yield run, itertools.chain([first], batches), log
         stop.answer = END
-        if average := finish(run):
-            log.measure(average)
+        log.measure(finish(run))
         if ranks.is_first:
             _report_early_end(run)
 

@@ -27,7 +27,7 @@ from pellucid.folder.whole_file import making, writing
 from pellucid.interop.card import write_card
 from pellucid.learning.claim import LOCK, locked
 from pellucid.learning.setting_up import Run
-from pellucid.learning.step import Validation
+from pellucid.learning.step import Validation, average_name
 from pellucid.learning.validation import validate
 from pellucid.model import Transformer
 from pellucid.translate.source_share import usual_share
@@ -80,28 +80,28 @@ def validate_start(run: Run, model: Transformer) -> Validation:
     return validation
 
 
-def finish(run: Run) -> dict[str, Any] | None:
+def finish(run: Run) -> dict[str, Any]:
     """End a run: make the averaged model, keep it if it is the best, and save the last state.
 
-    Report which model was kept. Return the metrics of the average, or None if there is no average.
+    Report which model was kept. Return the last line of the metrics: that, and the average if there is one.
     """
     if run.ranks.from_first(checkpoint.newest_step(run.out) != run.position.step):
         save(run)  # a second signal from here on must not cost the last steps
     model = run.learner.whole_model()
-    average = _keep_average(run, model) if run.ranks.is_first else None
+    kept = _keep_average(run, model) if run.ranks.is_first else {}
     if run.ranks.is_first:
         _measure_source_share(run)
     save(run)
     if run.ranks.is_first:
         write_card(run.config, read_manifest(run.out, "model"), run.out, "pellucid", run.out.absolute().name)
-    return average
+    return kept
 
 
-def _keep_average(run: Run, model: Transformer) -> dict[str, Any] | None:
+def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
     aside = checkpoint.whole_states(run.out / AVERAGING) if run.config.training.average else ()
     states = [state for state in aside if state.step <= run.position.step][::-1]
     steps, validation = [state.step for state in states], None
-    what = f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
+    what = average_name(steps)
     if states:
         model = copy.deepcopy(model)
         model.load_state_dict(mean([state.tensors for state in states]))
@@ -115,9 +115,8 @@ def _keep_average(run: Run, model: Transformer) -> dict[str, Any] | None:
     run.report(
         f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"
     )
-    if validation is None:
-        return None
-    return {"step": run.position.step, "average": steps, "validation": validation.figures(), "kept": kept}
+    average = {"average": steps, "validation": validation.figures()} if validation else {}
+    return {"step": run.position.step, **average, "kept": kept}
 
 
 def _measure_source_share(run: Run) -> None:

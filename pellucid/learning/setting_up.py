@@ -33,7 +33,7 @@ from pellucid.learning.validation import Corpora
 from pellucid.model import Transformer, initialise
 from pellucid.text.vocabulary import Vocabulary
 
-# Settings that decide when a run stops and what it keeps, not what it learns.
+# Settings that decide when a run stops and what it keeps; they may differ in a resumed run.
 KEEPING = ("checkpoint_every", "checkpoint_minutes", "keep_checkpoints", "frames")
 ENDING = ("steps", "minutes", "patience", *KEEPING)
 Hashes = Mapping[str, str]  # the SHA-256 of each file

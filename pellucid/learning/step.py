@@ -2,7 +2,7 @@
 was one."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,8 @@ from pellucid.translate.evaluate import Scores
 
 @dataclass(frozen=True)
 class Update:
-    """One update of the weights. Both losses are means over the target tokens; `loss` is label-smoothed."""
+    """One update of the weights. Both losses are means over the target tokens. `loss` is what is minimised;
+    `plain_loss` has no label smoothing, and nothing but the cross-entropy."""
 
     loss: float
     plain_loss: float
@@ -96,3 +97,8 @@ def share_done(training: TrainingConfig, step: int, seconds: float) -> float:
     larger."""
     limits = (step, training.steps), (seconds, 60 * (training.minutes or math.inf))
     return max(1.0 if so_far >= limit else so_far / limit for so_far, limit in limits)
+
+
+def average_name(steps: Sequence[int]) -> str:
+    """Return the name of the average of these steps' models, such as "average of steps 1500, 1747"."""
+    return f"average of step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"

@@ -23,6 +23,7 @@ from torch import Tensor
 from pellucid.config.schema import ModelConfig, TrainingConfig
 from pellucid.data.batch import Batch
 from pellucid.errors import PellucidError, Setting, is_out_of_memory
+from pellucid.learning.freezing import freeze
 from pellucid.learning.loss import add_gradient, loss_of
 from pellucid.learning.memory import TRIM_EVERY, trim_heap
 from pellucid.model import Transformer
@@ -64,7 +65,7 @@ class Workers:
                 self._connections.append(ours)
                 theirs.close()
         dtype = str(parameters[0].dtype).removeprefix("torch.")
-        self._send(asdict(model.config), dtype, self._how, self.threads)
+        self._send(asdict(model.config), dtype, self._how, self.threads, training.frozen)
 
     def begin(self, step: int) -> None:
         """Seed the workers' dropout from the training's seed and the step, so that a resumed training draws
@@ -146,9 +147,10 @@ def serve() -> None:
     """Compute gradients until the training closes the connection. This is the program of a worker process."""
     handle, memory, number = map(int, sys.argv[1:])
     connection = Connection(handle)
-    config, dtype, how, threads = connection.recv()
+    config, dtype, how, threads, frozen = connection.recv()
     torch.set_num_threads(threads)
     model = Transformer(ModelConfig(**config)).to(getattr(torch, dtype)).train()
+    freeze(model, frozen)
     parameters = list(model.parameters())
     weights, *gradients = shared_tensors(memory, parameters)
     for parameter, weight in zip(parameters, weights, strict=True):
@@ -162,7 +164,8 @@ def serve() -> None:
                 connection.send(_add(model, how, *given))
                 continue
             for parameter, gradient in zip(parameters, gradients[number], strict=True):
-                gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
+                if parameter.requires_grad:
+                    gradient.zero_() if parameter.grad is None else gradient.copy_(parameter.grad)
             model.zero_grad(set_to_none=True)
             connection.send(None)
 

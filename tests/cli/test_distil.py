@@ -64,6 +64,13 @@ def test_a_student_is_made_of_what_the_teacher_says(
     assert all((short_runs.weights(out)[name] == each).all() for name, each in weights.items())
     found = json.loads((out / "distilled.json").read_text())
     assert found["sentences"] == len(held_out) and found["teacher"]["chrf"] > 95  # again in other batches
+    seen = files("seen", *SOURCES[:4], kept[0][0]), files("right", *map(toy.reverse, SOURCES[:5]))
+    outcome = pellucid(*command, "--resume", "--test", seen[0], "--reference", seen[1])
+    assert outcome.code == 2 and "1 of the 5 sentences of --test are among those" in outcome.err
+    new = files("new", *SOURCES[:2]), files("other", "一", "二")  # a score of 0 is told, too
+    outcome = pellucid(*command, "--resume", "--test", new[0], "--reference", new[1])
+    assert outcome.code == 0 and "The teacher's chrF is 0: are the references" in outcome.err
+    assert json.loads((out / "distilled.json").read_text())["chrf_share"] == "nan"
     page = tmp_path / "page.html"
     explained = pellucid("explain", out, SOURCES[9], "--html", page, "--beside", toy_model)
     assert explained.code == 0 and page.exists(), explained.err
@@ -73,9 +80,11 @@ def test_what_is_wrong_is_said_before_the_work(
     pellucid: Command, toy_model: Path, files: Files, tmp_path: Path
 ) -> None:
     text, two, out = files("text", *SOURCES), files("two", "a", "b"), tmp_path / "student"
+    none = files("none")
     command = "distil", toy_model, "--source", text, "--out", out
     for more, code, message in (
         (["--test", two], 2, "give the text to read: --test and --reference."),
+        (["--test", none, "--reference", none], 1, f"{none} is empty, so there is nothing to compare with."),
         (["--test", two, "--reference", text], 1, f"{two} has 2 lines and {text} has 240"),
         (["--beam", 0], 2, "--beam 0 must be a whole number from 1 to 1000."),
         (["--to", "fr"], 2, "the model does not name its languages, so 'fr' cannot be chosen."),
@@ -97,6 +106,12 @@ def test_a_teacher_that_never_ends_teaches_nothing(tmp_path: Path) -> None:
     with pytest.raises(PellucidError, match=r"said\.txt: all translations are empty, cut or unfinished\. "):
         distil._select(tmp_path, [])
     assert not (tmp_path / distil.TRAIN).exists()
+
+
+def test_one_good_line_is_too_little(tmp_path: Path) -> None:
+    (tmp_path / distil.SAID).write_text("-0.1\ta b\tb a\n-0.2\ta b\tb a\n-inf\tc\t\n")
+    with pytest.raises(PellucidError, match="of 3 translations only 1 can be kept, too few to learn from"):
+        distil._select(tmp_path, [])
 
 
 @pytest.mark.slow

@@ -137,6 +137,21 @@ def test_a_slow_machine_has_a_smaller_model_a_shorter_warm_up_and_fewer_sentence
     assert quick["training.validations"] == slow["training.validations"] == 12
 
 
+def test_a_rule_needs_no_more_dropout_in_a_larger_model() -> None:
+    for texts, dropout in ((sums("+"), 0.0), (short_runs.pairs(500), 0.1)):
+        many = corpus(texts)._replace(pairs=60_000)
+        settings = choices(many, 600)
+        assert (settings["model.preset"], settings["model.dropout"]) == ("small", dropout)
+
+
+def test_steps_that_the_user_sets_count_as_the_time_does() -> None:
+    found = corpus(sentences(2000))._replace(pairs=29_000)
+    few = {each.name: each.value for each in choose(found, 1e4, Machine(found), {"training.steps": 500})}
+    assert few["training.warmup_steps"] == 50 and few["model.dropout"] == 0.1
+    many = {each.name: each.value for each in choose(found, 30, Machine(found), {"training.steps": 10**9})}
+    assert many == choices(found)
+
+
 def test_only_a_preset_that_may_be_fast_enough_is_measured() -> None:
     found = corpus(sentences(2000))
     for pairs, minutes, presets in (
@@ -147,7 +162,7 @@ def test_only_a_preset_that_may_be_fast_enough_is_measured() -> None:
         choose(machine.corpus, minutes, machine)
         assert machine.presets == presets
     machine = Machine(found)
-    asked = {each.name: each.value for each in choose(found, 30, machine, "base")}
+    asked = {each.name: each.value for each in choose(found, 30, machine, {"model.preset": "base"})}
     assert machine.presets == ["base"] and asked["training.peak_rate"] == 0.0007
 
 

@@ -3,8 +3,10 @@
 import json
 import os
 import random
+import signal
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 import short_runs
@@ -14,6 +16,7 @@ from pellucid.errors import PellucidError
 from pellucid.learning import run
 from pellucid.learning.results import results_page
 from pellucid.learning.run import training
+from pellucid.learning.setting_up import Run
 from pellucid.learning.stop import Interrupted
 
 
@@ -65,6 +68,21 @@ def test_seeds_train_as_each_alone_would_and_their_mean_is_told(
     assert rows[2][5] == f"{statistics.fmean(losses):.3f} ± {statistics.stdev(losses):.3f}"
 
 
+def test_a_signal_while_one_seed_ends_begins_no_other(
+    pellucid: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, out = run.finish, tmp_path / "two"
+
+    def stopped(state: Run) -> object:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return finish(state)
+
+    monkeypatch.setattr(run, "finish", stopped)
+    outcome = pellucid("train", configured(tmp_path / "text"), "--out", out, "--seeds", 2)
+    assert outcome.code == 143 and f"stopped by SIGTERM; {out / 'seed-1'} is done." in outcome.err
+    assert (out / "seed-1" / "weights.safetensors").exists() and not (out / "seed-2").exists()
+
+
 def test_what_seeds_and_results_refuse(pellucid: Command, tmp_path: Path) -> None:
     config = configured(tmp_path / "text")
     outcome = pellucid("train", config, "--seeds", 2, "--set", "data.validation=[]", "--out", tmp_path / "x")
@@ -77,37 +95,65 @@ def test_what_seeds_and_results_refuse(pellucid: Command, tmp_path: Path) -> Non
         results_page([tmp_path])
 
 
+class Validated:
+    """Draws what validations find, and remembers it."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance, self.told = chance, dict[str, dict[str, float | str]]()
+
+    def __call__(self, name: str) -> dict[str, Any]:
+        scores = [self.chance.choice([self.chance.uniform(0, 100), "nan"]) for _ in range(4)]
+        self.told[name] = dict(zip(("bleu", "chrf", "exact", "loss"), scores, strict=True))
+        return {"validation": self.told[name]}
+
+
 def test_of_any_run_the_kept_model_counts(tmp_path: Path) -> None:
-    """Metrics are drawn: with an average or without, the average kept or a step, or a run at work."""
+    """Metrics are drawn: with an average or without, of a run that went on after its end, or began with a
+    model; kept is one of them, or none yet, for the run is at work."""
     seed = int(os.environ.get("SEED") or random.randrange(10**6))
     print(f"SEED={seed}")
     chance = random.Random(seed)
     for number in range(int(os.environ.get("ROUNDS", 20))):
-        steps = sorted(chance.sample(range(1, 5000), chance.randint(1, 6)))
-        entries, told = [], {}
+        steps = [0, *sorted(chance.sample(range(1, 5000), chance.randint(1, 6)))]
+        entries: list[dict[str, Any]] = []
+        validated = Validated(chance)
         for step in steps:
-            told[step] = {name: chance.uniform(0, 100) for name in ("bleu", "chrf", "exact", "loss")}
-            entries += [{"step": step - 0.5, "seconds": step}, {"step": step, "validation": told[step]}]
-        expected = told[steps[-1]]
+            entries += [{"step": step - 0.5, "seconds": step}, {"step": step} | validated(f"step {step}")]
+            if step != steps[-1] and chance.random() < 0.3:  # an end, after which the run went on
+                average = {"average": [step - 1, step]} | validated(f"average of steps {step - 1}, {step}")
+                entries.append({"step": step, "kept": f"step {step}"} | average)
+        expected = next(entry for entry in reversed(entries) if "validation" in entry)["validation"]
         if chance.random() < 0.7:
-            validation = {name: chance.uniform(0, 100) for name in expected}
-            kept = chance.choice([*steps, 0])
-            expected = told.get(kept, validation)
-            what = f"step {kept}" if kept else "average of steps 1, 2"
-            entries.append({"step": steps[-1], "average": [1, 2], "validation": validation, "kept": what})
+            average = {"average": [steps[-1]]} | validated(f"average of step {steps[-1]}")
+            kept = chance.choice([*validated.told])
+            expected, kept = validated.told[kept], kept + ", the model of x" * (kept == "step 0")
+            entries.append({"step": steps[-1], "kept": kept} | average)
+        elif chance.random() < 0.5:
+            kept = chance.choice([*validated.told])
+            expected = validated.told[kept]
+            entries.append({"step": steps[-1], "kept": kept})
         file = tmp_path / f"{number}.jsonl"
         file.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
         row = [cell.strip() for cell in results_page([file]).splitlines()[2].strip("|").split("|")]
-        shown = [f"{expected[name]:.{3 if name == 'loss' else 2}f}" for name in expected]
+        shown = [f"{float(expected[name]):.{3 if name == 'loss' else 2}f}" for name in expected]
         assert row[2:6] == shown and row[7] == f"{steps[-1] / 60:.1f}"
 
 
 @pytest.mark.parametrize(
-    "line", ["not JSON", "[1]", "7", '{"step": 1, "validation": {}}', '{"validation": null}']
+    "line",
+    [
+        b"not JSON",
+        b"[1]",
+        b"7",
+        b'{"step": 1, "validation": {}}',
+        b'{"validation": null}',
+        b"\xff\x00",
+        b'{"',
+    ],
 )
-def test_a_file_that_is_no_metrics_is_told(pellucid: Command, tmp_path: Path, line: str) -> None:
+def test_a_file_that_is_no_metrics_is_told(pellucid: Command, tmp_path: Path, line: bytes) -> None:
     file = tmp_path / "other.jsonl"
-    file.write_text(f"{line}\n", "utf-8")
+    file.write_bytes(line + b"\n")
     outcome = pellucid("results", file)
     assert (
         outcome.code == 1 and outcome.err.startswith(f"pellucid: {file}: ") and outcome.err.count("\n") == 1

@@ -55,6 +55,17 @@ def test_the_update_of_shares_is_that_of_the_whole(
             torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=0)
 
 
+def test_workers_compute_no_gradient_of_what_is_frozen(divided: Callable[..., Learner]) -> None:
+    learning = divided(frozen=("encoder.*",))
+    before = learning.model.encoder.layers[0].feed_forward.inner.weight.clone()
+    learning.learn([batch(*LENGTHS)], 1)
+    names = [name for name, _ in learning.model.named_parameters()]
+    for gradients in learning.workers._gradients:  # type: ignore[union-attr]
+        there = {name for name, each in zip(names, gradients, strict=True) if each.any()}
+        assert there and not any(name.startswith("encoder.") for name in there)
+    assert torch.equal(learning.model.encoder.layers[0].feed_forward.inner.weight, before)
+
+
 def test_each_worker_has_its_own_dropout_in_each_step_the_same_in_a_resume() -> None:
     workers, lines, seeds = learner().workers, [Line(), Line()], []
     workers._connections = lines  # type: ignore[assignment]

@@ -64,3 +64,9 @@ def test_the_command_chooses_among_samples(
     assert [row.split("\t")[1] for row in table.read_text().splitlines()] == outcome.out.splitlines()
     as_json = pellucid("translate", toy_model, *how, "--json", stdin=stdin).out.splitlines()
     assert [json.loads(row)["text"] for row in as_json] == outcome.out.splitlines()
+    for given, said in (
+        (("--mbr", "chrf", "--samples", 0), "--samples 0 must be a whole number from 1 to 1000."),
+        (("--samples", 8), "--samples 8 is for --mbr. Give that too, or leave it out."),
+    ):
+        outcome = pellucid("translate", toy_model, *given, stdin=stdin)
+        assert outcome.code == 2 and outcome.err == f"pellucid: {said}\n"
