@@ -27,7 +27,7 @@ import torch
 from torch import nn
 
 from benchmarks.report import RESULTS, processor, write_report
-from pellucid.config.schema import Config
+from pellucid.config.schema import Config, ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.data.batch import Batch, batches
 from pellucid.data.examples import Examples, encode_pairs
@@ -110,13 +110,11 @@ def ours(given: Material, seed: int) -> tuple[Learner, Learn, Judge]:
     return learner, learn, judge
 
 
-def peer(given: Material, seed: int, our_start: bool) -> tuple[nn.Module, Learn, Judge]:
+def marian(config: ModelConfig) -> nn.Module:
+    """Return MarianMTModel of this shape, with its own first weights."""
     from transformers import MarianConfig, MarianMTModel
 
-    config, training = given.config.model, given.config.training
-    torch.manual_seed(seed)
-    start = Transformer(config)
-    model = MarianMTModel(
+    return MarianMTModel(
         MarianConfig(
             vocab_size=config.vocabulary,
             d_model=config.width,
@@ -136,6 +134,13 @@ def peer(given: Material, seed: int, our_start: bool) -> tuple[nn.Module, Learn,
             dropout=config.dropout,
         )
     )
+
+
+def peer(given: Material, seed: int, our_start: bool) -> tuple[nn.Module, Learn, Judge]:
+    config, training = given.config.model, given.config.training
+    torch.manual_seed(seed)
+    start = Transformer(config)
+    model = marian(config)
     if our_start:
         copy_start(start, model)
     torch.manual_seed(seed)

@@ -23,7 +23,9 @@ from pathlib import Path
 import torch
 
 import pellucid
+from benchmarks import equal_tokens
 from benchmarks.report import machine, write_report
+from pellucid.config.schema import ModelConfig
 from pellucid.config.toml_file import from_table
 from pellucid.decoding.library import CHOICE
 
@@ -76,32 +78,13 @@ def peer_steps(data: Path, pieces_model: bytes, shape: dict[str, int], precision
     import random
 
     import sentencepiece
-    from transformers import MarianConfig, MarianMTModel
 
     pieces = sentencepiece.SentencePieceProcessor(model_proto=pieces_model)
     end, start, pad = pieces.eos_id(), pieces.bos_id(), pieces.pad_id()
     sides = [(data / name).read_text("utf-8").split("\n")[:-1] for name in ("train.en", "train.de")]
     source, target = ([[*ids, end] for ids in pieces.encode(lines)] for lines in sides)
-    model = MarianMTModel(
-        MarianConfig(
-            vocab_size=VOCABULARY,
-            d_model=shape["width"],
-            encoder_layers=shape["encoder_layers"],
-            decoder_layers=shape["decoder_layers"],
-            encoder_attention_heads=shape["heads"],
-            decoder_attention_heads=shape["heads"],
-            encoder_ffn_dim=shape["hidden"],
-            decoder_ffn_dim=shape["hidden"],
-            max_position_embeddings=256,
-            pad_token_id=pad,
-            eos_token_id=end,
-            forced_eos_token_id=None,
-            decoder_start_token_id=start,
-            activation_function="relu",
-            scale_embedding=True,
-            dropout=DROPOUT,
-        )
-    ).train()
+    tokens = dict(vocabulary=VOCABULARY, pad_id=pad, start_id=start, end_id=end)
+    model = equal_tokens.marian(ModelConfig(**tokens, **shape, dropout=DROPOUT)).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-4)
     criterion = torch.nn.CrossEntropyLoss(ignore_index=-100, label_smoothing=SMOOTHING)
     batches = sorted_batches(source, target)

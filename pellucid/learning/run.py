@@ -102,18 +102,18 @@ def _steps(asked: Request) -> Generator[Step]:
     settings, callers = asked.config.training, signal.getsignal(signal.SIGINT)
     with _running(asked) as (run, batches, log):
         note, ranks, saved = plain_lines(asked.config, log.note), run.ranks, time.perf_counter()
-        began, oldest = saved - run.position.seconds, settings.checkpoint_minutes
-        if oldest is None:  # a kill costs at most a tenth of the time
-            oldest = min(10.0, (settings.minutes or math.inf) / 10)
+        began, most_unsaved = saved - run.position.seconds, settings.checkpoint_minutes
+        if most_unsaved is None:  # a kill costs at most a tenth of the time
+            most_unsaved = min(10.0, (settings.minutes or math.inf) / 10)
         while not _is_done(run):
-            taken, now = [*itertools.islice(batches, settings.accumulate)], time.perf_counter()
+            taken, started = [*itertools.islice(batches, settings.accumulate)], time.perf_counter()
             done = run.done
             try:
                 update = run.learner.learn([each[2] for each in taken], run.position.step + 1, run.done)
             except DoesNotFit:
                 save(run)
                 raise
-            step = _validate_if_due(run, _count(run, taken, update, now, began), began)
+            step = _validate_if_due(run, _count(run, taken, update, started, began), began)
             keep_frame(run, done, update.plain_loss, _is_done(run))
             position = run.position
             log.measure(figures_of(step))
@@ -121,18 +121,18 @@ def _steps(asked: Request) -> Generator[Step]:
             if position.step % TRIM_EVERY == 0 or step.validation:
                 trim_heap()
             # A later signal is for the next step: this one may not be saved.
-            waited = (time.perf_counter() - saved) * ranks.is_first
-            waited, stopping = ranks.largest(waited, run.stop.number or 0)
+            unsaved = (time.perf_counter() - saved) * ranks.is_first
+            unsaved, stopping = ranks.largest(unsaved, run.stop.number or 0)
             run.stop.number = int(stopping) or None
-            is_late = 0 < oldest <= waited / 60
+            is_late = 0 < most_unsaved <= unsaved / 60
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
                 saved = time.perf_counter()
-            left, random, ours = time.perf_counter(), run.learner.random(), handle_ctrl_c(callers)
+            paused, random, ours = time.perf_counter(), run.learner.random(), handle_ctrl_c(callers)
             yield step
             callers = handle_ctrl_c(ours)
             run.learner.set_random(random)
-            began += time.perf_counter() - left  # what the caller does meanwhile is no training
+            began += time.perf_counter() - paused  # what the caller does meanwhile is no training
             if stopping:
                 _leave(run, int(stopping))
 
@@ -148,11 +148,11 @@ def _leave(run: Run, stopping: int) -> NoReturn:
 
 
 def _count(
-    run: Run, taken: Sequence[tuple[int, Place, Batch]], update: Update, now: float, began: float
+    run: Run, taken: Sequence[tuple[int, Place, Batch]], update: Update, started: float, began: float
 ) -> Step:
-    """Count a step, and find out what it cost. now, began: when it and the training began."""
+    """Count a step, and find out what it cost. started, began: when it and the training did."""
     position, ranks, batches = run.position, run.ranks, [each[2] for each in taken]
-    cost = cost_of(batches, max(time.perf_counter() - now, SHORTEST), run.learner, ranks)
+    cost = cost_of(batches, max(time.perf_counter() - started, SHORTEST), run.learner, ranks)
     position.step, (position.epoch, position.place, _) = position.step + 1, taken[-1]
     position.skipped = position.skipped + 1 if update.skipped else 0
     (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
