@@ -70,11 +70,11 @@ def config(folder: Path, settings: Mapping[str, Any] | None = None, count: int =
 
 def metrics(run: Path) -> list[dict[str, Any]]:
     """The run's metrics, one entry a step, without seconds and cost, which alone may differ."""
-    return [entry for entry in all_metrics(run) if "average" not in entry]
+    return [entry for entry in all_metrics(run) if "kept" not in entry]
 
 
 def all_metrics(run: Path) -> list[dict[str, Any]]:
-    """The same, and the average at the end."""
+    """The same, and what was kept at the end."""
     entries = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [
         {name: value for name, value in entry.items() if name not in ("seconds", "cost")} for entry in entries

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pellucid.data.batch import Batch
 from pellucid.learning.compiled import add_to, compute, room_for
+from pellucid.learning.operations import scaled
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
 
@@ -66,16 +67,14 @@ class _Consistent(torch.autograd.Function):
             add_to(d_weight, product) if how[-1] else d_weight.add_(product)
             if d_bias is not None:
                 d_bias += d_logits.sum(0, dtype=torch.float32)
-        d_bias = None if d_bias is None else d_bias.to(weight_VD.dtype)
-        ctx.save_for_backward(d_hidden, d_weight.to(weight_VD.dtype), d_bias)
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
         smoothed, plain = losses
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = (None if each is None else each * d_smoothed.to(each.dtype) for each in ctx.saved_tensors)
-        return *gradients, None, None, None, None
+        return *scaled(ctx.saved_tensors, d_smoothed), None, None, None, None
 
 
 def _losses_of(

@@ -117,12 +117,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
                 d_weight += d_logits.mT @ hidden
                 if d_bias is not None:
                     d_bias += d_logits.sum(0, dtype=torch.float32)
-        d_bias = None if d_bias is None else d_bias.to(weight_VD.dtype)
-        ctx.save_for_backward(d_hidden, d_weight.to(weight_VD.dtype), d_bias)
+        ctx.save_for_backward(d_hidden, d_weight, d_bias)
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = (None if each is None else each * d_smoothed.to(each.dtype) for each in ctx.saved_tensors)
-        return *gradients, None, None, None
+        return *operations.scaled(ctx.saved_tensors, d_smoothed), None, None, None

@@ -278,7 +278,10 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> Gradients:
-        d_hidden, d_weight, d_bias = ctx.saved_tensors
-        scale, dtype = float(d_smoothed), d_hidden.dtype
-        parts = (None if each is None else (each * scale).to(dtype) for each in (d_hidden, d_weight, d_bias))
-        return *parts, None, None
+        return *scaled(ctx.saved_tensors, d_smoothed), None, None
+
+
+def scaled(gradients: Sequence[Any], scale: Tensor) -> Gradients:
+    """Return gradients times a number, in the type of the first one: scaled in float32, then rounded once."""
+    dtype = gradients[0].dtype
+    return tuple(None if each is None else (each.float() * scale.float()).to(dtype) for each in gradients)

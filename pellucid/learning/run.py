@@ -197,7 +197,8 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
             run.learner.start_workers()
             yield run, itertools.chain([first], batches), log
         stop.answer = END
-        log.measure(finish(run))
+        if end := finish(run):
+            log.measure(end)
         if ranks.is_first:
             _report_early_end(run)
 

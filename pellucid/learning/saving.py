@@ -83,7 +83,8 @@ def validate_start(run: Run, model: Transformer) -> Validation:
 def finish(run: Run) -> dict[str, Any]:
     """End a run: make the averaged model, keep it if it is the best, and save the last state.
 
-    Report which model was kept. Return the last line of the metrics: that, and the average if there is one.
+    Report which model was kept. Return the last line of the metrics: that, and the average if there is
+    one; {} if nothing was validated.
     """
     if run.ranks.from_first(checkpoint.newest_step(run.out) != run.position.step):
         save(run)  # a second signal from here on must not cost the last steps
@@ -116,7 +117,7 @@ def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
         f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"
     )
     average = {"average": steps, "validation": validation.figures()} if validation else {}
-    return {"step": run.position.step, **average, "kept": kept}
+    return {"step": run.position.step, **average, "kept": kept} if run.validation else {}
 
 
 def _measure_source_share(run: Run) -> None:

@@ -220,7 +220,7 @@ def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
     assert "validation at step 0, of fr: loss " in outcome.err
     theirs, ours = (load_model(each).config for each in (first / "runs" / "fr", tmp_path / "run"))
     assert ours.model == theirs.model and ours.translation == theirs.translation
-    assert ours.training.peak_rate == 0.0004 and ours.training.warmup_steps == 60
+    assert ours.training.peak_rate == 0.0004 and ours.training.warmup_steps == 10  # there are 2 steps
     written = (tmp_path / "run" / "train.toml").read_text("utf-8")
     assert "width = 16  # as in the model to start from\n" in written
     assert "peak_rate = 0.0004  # a fifth of what is usual: it keeps what it knows\n" in written
