@@ -218,6 +218,11 @@ class Config:
             what = "adds tokens to the vocabulary of a model to start from, and none is named"
             remedy = "Set [training] start_from, or leave grow out and set size."
             raise UsageError(f"[vocabulary] grow = {self.vocabulary.grow} {what}. {remedy}")
+        drops = any(value for name, value in vars(self.model).items() if name.endswith("dropout"))
+        if self.training.consistency and not drops:
+            what = "compares two passes with other dropout, and [model] has none"
+            remedy = "Set [model] dropout, or leave consistency out."
+            raise UsageError(f"[training] consistency = {self.training.consistency:g} {what}. {remedy}")
 
 
 # base and big: Vaswani et al. 2017, table 3. tiny: Wu et al. 2021, for 29,000 sentences, but for its dropout:
