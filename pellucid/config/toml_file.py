@@ -152,7 +152,11 @@ def from_table(table: Mapping[str, Any], where: str = "configuration", folder: P
         tables["model"] = PRESETS[preset] | tables["model"]
     if "size" in tables["vocabulary"] and "vocabulary" not in tables["model"]:
         tables["model"]["vocabulary"] = tables["vocabulary"]["size"]
-    config = Config(**{name: _section(kind, tables[name], where) for name, kind in sections.items()})
+    made = {name: _section(kind, tables[name], where) for name, kind in sections.items()}
+    try:
+        config = Config(**made)
+    except UsageError as error:  # sections that do not fit together
+        raise UsageError(f"{where}: {error}") from None
     return _change_paths(config, _from(folder)) if folder else config
 
 

@@ -135,7 +135,8 @@ ERRORS = {  # what is wrong, and what is said of it
     "[model]\ndropout = nan": "dropout = nan must be a number from 0 to 0.999.",
     f"[model]\ndropout = 1{'0' * 400}": " must be a number from 0 to 0.999.",
     "[training]\nminutes = 0": "[training] minutes = 0 must be a number above 0 and at most 10000000.",
-    "[model]\ndropout = 0.0\n[training]\nconsistency = 5": "consistency = 5 compares two passes with other dropout,",
+    "[model]\ndropout = 0.0\n[training]\nconsistency = 5": "consistency = 5 compares two passes with",
+    "[vocabulary]\ngrow = 5": "grow = 5 adds tokens to the vocabulary of a model to start from, and none is",
     "[training]\nseed = -1": "seed = -1 must be a whole number from 0 to 4294967295.",
 }
 
