@@ -15,8 +15,8 @@ from pellucid.cli.streams import drop_output, prepare
 from pellucid.errors import PellucidError, Setting, is_out_of_memory
 
 MODULES = {"import": "import_"}  # Python has taken the name
-# Verbs with other work than to print, which must not look complete if their output is lost.
-WORKING = ("demo", "leak", "set", "train")
+# Verbs that do or judge something, which must not look like a success if their output is lost.
+WORKING = ("demo", "leak", "set", "train", "verify")
 LOG = logging.getLogger("pellucid")
 
 

@@ -11,7 +11,7 @@ from pellucid.show import registered as registered
 from pellucid.translator import folder_of
 
 PAGE = (
-    '<!doctype html><meta charset="utf-8"><title>pellucid verify</title><body style="font:15px sans-serif">'
+    '<!doctype html><meta charset="utf-8"><title>verify · Pellucid</title><body style="font:15px sans-serif">'
 )
 
 

@@ -31,6 +31,7 @@ from pellucid.folder.manifest import (
     read_sealed,
     remove,
     sealing,
+    verify,
 )
 from pellucid.folder.whole_file import copy, to_disk, writing
 from pellucid.model import Transformer
@@ -69,7 +70,7 @@ def save_model(
             raise PellucidError(f"{name} holds {not_finite}: the model was not saved.")
     as_stored = model if stored_as == torch.float32 else copy_of(model).to(stored_as).float()
     about = {"provenance": dict(provenance), "fingerprint": fingerprint(as_stored, vocabulary)}
-    _replace_model(folder)
+    _finish(folder)
     with sealing(folder / ".new", "model", about) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
@@ -88,7 +89,7 @@ def save_about(folder: Path, about: Mapping[str, Any]) -> None:
 
 
 def _reseal(folder: Path, changed: Mapping[str, bytes], provenance: Mapping[str, Any]) -> None:
-    _replace_model(folder)
+    _finish(folder)
     manifest, files = read_sealed(folder, "model", (CONFIG, WEIGHTS))
     about = {name: value for name, value in manifest.items() if name not in ("format", "kind", "files")}
     about["provenance"] = {**about["provenance"], **provenance}
@@ -158,7 +159,7 @@ def recover(run_folder: str | Path) -> None:
     """Repair the folder of a run: complete an interrupted replacement, and remove unfinished files."""
     run_folder = Path(run_folder)
     for new in (run_folder / model / ".new" for model in ("", "last", "averaged")):
-        _replace_model(new.parent)
+        _finish(new.parent)
         if new.exists() and holds_only(new, (CONFIG, WEIGHTS, *VOCABULARY_FILES)):
             remove(new)
     _replace_state(run_folder / "checkpoints")
@@ -178,9 +179,22 @@ def _replace_state(checkpoints: Path) -> None:
             to_disk(checkpoints)
 
 
+def _finish(folder: Path) -> None:
+    """Complete the replacement of a model that was interrupted, unless what is in `.new/` is damaged."""
+    new = folder / ".new"
+    try:
+        if is_sealed(new):
+            verify(new, "model")
+    except PellucidError as error:
+        if not holds_only(new, (MANIFEST, CONFIG, WEIGHTS, *VOCABULARY_FILES)):
+            raise
+        warnings.warn(f"{error} So the model in {folder} stays, and {new} is removed.", stacklevel=2)
+        remove(new)
+    _replace_model(folder)
+
+
 def _replace_model(folder: Path) -> None:
-    """Replace the model with the one in `.new/`, if that is complete. After an interruption, `recover` does
-    this."""
+    """Replace the model with the one in `.new/`, if that is complete."""
     new = folder / ".new"
     if not is_sealed(new):
         return

@@ -139,8 +139,11 @@ def _compare(path: Path, found: str, expected: str) -> None:
 
 def _sha256_of_file(path: Path) -> str:
     """Return the hash of a file, read piece by piece, because it may be larger than the free memory."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise PellucidError(f"{path}: cannot be read: {error.strerror}. Copy the folder again.") from None
 
 
 def _sha256_of(table: Mapping[str, Any]) -> str:

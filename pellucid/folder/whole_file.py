@@ -15,6 +15,7 @@ from pellucid.errors import PellucidError, UsageError
 MARKS = {
     ".html": " · Pellucid</title>".encode(),
     ".png": b"Software\0Pellucid",
+    ".svg": b"<dc:title>Pellucid<",
     ".json": b'"pellucid": "',
     ".npz": b"schema_version.npy",
 }

@@ -2,6 +2,7 @@
 row, with mean and spread."""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -67,4 +68,7 @@ def _name(entry: dict[str, Any]) -> str:
 
 def _spread(values: Sequence[float], form: str) -> str:
     mean = format(fmean(values), form)
-    return mean if len(values) == 1 else f"{mean} ± {stdev(values):{form}}"
+    if len(values) == 1:
+        return mean
+    spread = stdev(values) if all(map(math.isfinite, values)) else math.nan
+    return f"{mean} ± {spread:{form}}"

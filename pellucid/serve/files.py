@@ -22,7 +22,7 @@ DECLARED = re.compile(r"""(?:charset|encoding)\s*=\s*["']?(?!utf-?(?:8|16)\b)([\
 # What in subtitles is not text: numbers and times, settings such as {\an8}, and the dash of each who speaks.
 CUE = r"^(?:\d+[^\S\n]*\n)?[^\S\n]*\d[\d:.,]*[^\S\n]*-->.*$"
 BETWEEN = re.compile(rf"(?m){CUE}|\{{\\[^{{}}]*\}}|^[^\S\n]*[-–]|\Z")
-STRING = re.compile(r"""(?m)(?:^|"text"\s*:)\s*("(?:[^"\\\n]|\\.)*+")""")
+STRING = re.compile(r"""(?m)(?:^[^\S\n]*+|"text"\s*+:\s*+)("(?:[^"\\\n]|\\.)*+")""")
 NO_TEXT = ("bpt", "ept", "it", "ph", "sub", "ut")  # elements of TMX and XLIFF with what is no text
 KEPT = "*"  # the name of an element with translate="no", and of each inside it
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
-METADATA: dict[str, dict[str, str | None]] = {"svg": {"Date": None}, "png": {"Software": "Pellucid"}}
+METADATA: dict[str, dict[str, str | None]] = {
+    "svg": {"Date": None, "Creator": "Pellucid"},
+    "png": {"Software": "Pellucid"},
+}
 LABELLED = 40  # rows or columns that get a name each; of more, some
 PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"
 STYLES = ((PURPLE, ""), (ORANGE, "///"), (PALE_PURPLE, "..."))  # colours and hatches of bars
@@ -115,6 +118,7 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
     except ImportError:
         raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
     style: dict[Any, Any] = {"font.family": _fonts(str(panels)), "svg.hashsalt": name}
+    style["text.parse_math"] = False  # a token may have dollars
     content = io.BytesIO()
     with rc_context(style), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # it is drawn as a box

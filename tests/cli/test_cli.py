@@ -126,7 +126,18 @@ def test_sigterm_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == [] and signal.getsignal(signal.SIGTERM) == before
 
 
-@pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1)])
+def test_the_page_of_verify_replaces_its_own_and_nothing_else(
+    pellucid: Command, toy_model: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("my notes")
+    code, _, said = pellucid("verify", toy_model, "--html", page)
+    assert code == 1 and "Pellucid did not write it" in said and page.read_text() == "my notes"
+    page.unlink()
+    assert [pellucid("verify", toy_model, "--html", page)[0] for _ in range(2)] == [0, 0]
+
+
+@pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("leak", 1), ("verify", 1)])
 def test_only_a_verb_that_only_prints_may_lose_its_reader(
     pellucid: Command, toy_model: Path, monkeypatch: pytest.MonkeyPatch, verb: str, code: int
 ) -> None:

@@ -148,6 +148,28 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, call: int) -> Iterator[list[str]]
             calls.append("killed")
 
 
+@pytest.mark.parametrize("damage", ["shortened", "missing"])
+def test_a_damaged_replacement_never_takes_the_place_of_a_good_model(tmp_path: Path, damage: str) -> None:
+    run, (new_model, vocabulary, config) = tmp_path / "run", make(joint=False)
+    first, _, _ = save(run, joint=True)
+    shutil.copytree(run, run / ".new")  # a copy that did not end
+    weights = run / ".new" / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100]) if damage == "shortened" else weights.unlink()
+    shutil.copytree(run, tmp_path / "again")
+    with pytest.warns(UserWarning, match="the model in .* stays"):
+        recover(run)
+    assert same(load_model(run).model.state_dict(), first.state_dict()) and not (run / ".new").exists()
+    with pytest.warns(UserWarning, match="the model in .* stays"):
+        save_model(tmp_path / "again", new_model, vocabulary, config, {})
+    assert same(load_model(tmp_path / "again").model.state_dict(), new_model.state_dict())
+    shutil.copytree(run, run / ".new")
+    (run / ".new" / "mine.txt").write_text("mine")
+    (run / ".new" / "weights.safetensors").write_bytes(b"")
+    with pytest.raises(PellucidError, match="changed or damaged"):
+        recover(run)
+    assert (run / ".new" / "mine.txt").exists()
+
+
 def test_a_replacement_cut_off_anywhere_leaves_the_old_model_or_the_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

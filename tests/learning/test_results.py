@@ -158,3 +158,12 @@ def test_a_file_that_is_no_metrics_is_told(pellucid: Command, tmp_path: Path, li
     assert (
         outcome.code == 1 and outcome.err.startswith(f"pellucid: {file}: ") and outcome.err.count("\n") == 1
     )
+
+
+def test_a_seed_that_diverged_leaves_the_others_their_row(tmp_path: Path) -> None:
+    for number, loss in enumerate((2.0, "nan"), 1):
+        entry = {"step": 1, "seconds": 60, "validation": dict(bleu=1.0, chrf=2.0, exact=0.0, loss=loss)}
+        (tmp_path / f"seed-{number}").mkdir()
+        (tmp_path / f"seed-{number}" / "metrics.jsonl").write_text(json.dumps(entry) + "\n")
+    row = results_page([tmp_path]).splitlines()[2]
+    assert "| 2 | 1.00 ± 0.00 |" in row and "| nan ± nan |" in row

@@ -194,3 +194,8 @@ def test_any_file_can_be_cut() -> None:
             continue
         except Exception as error:
             raise AssertionError(f"seed {seed}: {name}: {broken!r}") from error
+
+
+def test_empty_lines_before_json_take_linear_time() -> None:
+    file = read_file("a.jsonl", b"\n" * 500_000 + b'{"text": "hi"}\n  "there"\n', "en", "es")
+    assert [slot.text for slot in file.slots] == ["hi", "there"]

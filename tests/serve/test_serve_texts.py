@@ -1,10 +1,14 @@
 """What stands around the words comes back: white space, tags, entities, placeholders, broken markup."""
 
+import os
+import random
+import re
 from typing import Any
 
 import pytest
 from serve.fake_models import backwards, forgetful, loud, same, translate
 
+from pellucid.serve.markup import GAP
 from pellucid.serve.sentences import as_read
 from pellucid.serve.texts import make_plan
 
@@ -183,3 +187,16 @@ def test_a_placeholder_that_got_lost_is_placed(text: str, expected: str) -> None
 
 def test_a_placeholder_that_the_model_invents_is_left_out() -> None:
     assert translate("one {0} two 5", lambda words: [*loud(words), ("{0}", 0), ("7", 0)]) == "ONE {0} TWO 7 5"
+
+
+def test_much_white_space_is_read_like_little_in_linear_time() -> None:
+    """Drawn texts, against the plain expression; and texts at which that one would stand for hours."""
+    seed = int(os.environ.get("SEED") or random.randrange(10**6))
+    print(f"SEED={seed}")
+    chance = random.Random(seed)
+    for _ in range(2000):
+        text = "".join(chance.choices(f"ab.,) \t{GAP}", k=chance.randint(0, 12)))
+        expected = " ".join(re.sub(rf"\s*{GAP}\s*(?=[.,)])", "", text).split())
+        assert as_read(text) == expected, text
+    for space in (GAP, " ", f" {GAP}"):
+        assert as_read(f"a{space * 300_000}b") == "a b"

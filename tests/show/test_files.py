@@ -27,6 +27,7 @@ from pellucid.cli.explain import _beside
 from pellucid.errors import PellucidError, UsageError
 from pellucid.explanation import Explanation
 from pellucid.seeing.records import UnknownTensor
+from pellucid.show.panels import Shades, draw_panels
 from pellucid.show.pictures import NAMES, picture, whole_set
 
 CATS = ["explain", "demo", "I like cats", "--to", "es"]
@@ -161,12 +162,23 @@ def test_a_plot_is_the_same_file_every_time(
         hindi.plot("decoder.layers.1.cross_attention.weights", tmp_path / file)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    hindi.plot("decoder.logits", tmp_path / "a.svg")  # its own it replaces
+    (tmp_path / "b.svg").write_text("<svg>mine</svg>")
+    with pytest.raises(PellucidError, match="Pellucid did not write it"):
+        hindi.plot("decoder.logits", tmp_path / "b.svg")
     assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UsageError, match=r"^a\.gif: a plot is a \.png, \.svg or \.pdf\. Give the file one"):
         hindi.plot("decoder.logits", "a.gif")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PellucidError, match=r'a plot needs matplotlib\. Run: pip install "pellucid\[plot'):
         hindi.plot("decoder.logits", tmp_path / "a.png")
+
+
+def test_dollars_in_a_token_are_drawn_as_they_are(tmp_path: Path) -> None:
+    columns = [r"$\q$", "$5$", "$$"]
+    draw_panels(tmp_path / "a.svg", [Shades("$$", [[1.0, 2.0, 3.0]], ["a"], columns)], "a", title=r"$\q$")
+    drawn = (tmp_path / "a.svg").read_text()
+    assert all(f"<!-- {text} -->" in drawn for text in columns)
 
 
 def test_the_whole_set_is_written(spanish: Explanation, tmp_path: Path) -> None:
