@@ -167,3 +167,9 @@ def test_a_seed_that_diverged_leaves_the_others_their_row(tmp_path: Path) -> Non
         (tmp_path / f"seed-{number}" / "metrics.jsonl").write_text(json.dumps(entry) + "\n")
     row = results_page([tmp_path]).splitlines()[2]
     assert "| 2 | 1.00 ± 0.00 |" in row and "| nan ± nan |" in row
+
+
+def test_the_page_of_what_helps_has_the_table_of_its_metrics() -> None:
+    folder = Path(__file__).parents[2] / "docs" / "results"
+    table = results_page(sorted((folder / "multi30k").iterdir()))
+    assert table in (folder / "what-helps.md").read_text("utf-8")
