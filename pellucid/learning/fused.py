@@ -44,7 +44,8 @@ def applies(model: Transformer) -> bool:
 
 
 def read(model: Transformer, batch: Batch) -> Tensor:
-    """Return the output of the decoder's stack at the real target tokens, N D."""
+    """Return the output of the decoder's stack at the real target tokens, and after them at the rows that
+    Rows.of adds, N D."""
     draws = Draws()
     source = Rows.of(batch.source, batch.source_mask)
     target = Rows.of(batch.target_in, batch.target_mask)

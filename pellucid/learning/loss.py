@@ -38,7 +38,7 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float, consistency: flo
         batch = twice(batch)
         bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
         if compiled := fused.applies(model):
-            hidden = fused.read(model, batch)
+            hidden = fused.read(model, batch)[: len(expected)]
         else:
             hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
         expected = expected[: len(expected) // 2]

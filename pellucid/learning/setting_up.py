@@ -132,9 +132,9 @@ def prepare_torch(training: TrainingConfig) -> None:
     """Set the number of threads, and how much compiled code is kept."""
     if training.threads:
         torch.set_num_threads(training.threads)
-    # oneDNN caches what it compiles for a shape, about 2 MB each, for up to 1,024 shapes. In bf16 few batches
-    # share a shape, but the layers of one batch do. oneDNN reads this before its first product.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16")
+    # oneDNN caches what it compiles for a shape, in bf16 up to 2 MB each, for up to 1,024 shapes. The batches
+    # of a training have some 300 (Rows.of). oneDNN reads this before its first product.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
 
 def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:

@@ -184,6 +184,21 @@ def test_padding_changes_nothing() -> None:
     assert all(map(torch.equal, found[0][2], found[1][2]))
 
 
+def test_batches_of_all_sizes_have_few_numbers_of_rows() -> None:
+    """So that few products are compiled. What is added is a last sentence of padding, at most a sixteenth."""
+    chance, sizes = random.Random(SEED), set[int]()
+    print("seed", SEED)
+    for length in range(1, 4097):
+        real = torch.zeros(1, length + chance.randint(0, 9), dtype=torch.bool)
+        real[:, :length] = True
+        rows = Rows.of(real.long(), real)
+        assert rows.starts.tolist() == [0, length, len(rows.ids)] and len(rows.places) == len(rows.ids)
+        assert 0 <= len(rows.ids) - length <= length / 16 and rows.longest == length
+        assert rows.ids.sum() == length and not rows.ids[length:].any()
+        sizes.add(len(rows.ids))
+    assert len([size for size in sizes if size > 1024]) == 32
+
+
 def test_the_number_of_threads_fixes_the_numbers() -> None:
     chance, threads = random.Random(SEED), torch.get_num_threads()
     print("seed", SEED)
@@ -203,7 +218,8 @@ def test_the_number_of_threads_fixes_the_numbers() -> None:
 def test_a_sentence_without_keys_has_no_context() -> None:
     rows = Rows.of(torch.ones(2, 3, dtype=torch.long), torch.ones(2, 3, dtype=torch.bool))
     others = Rows.of(torch.ones(2, 3, dtype=torch.long), torch.tensor([[False] * 3, [True] * 3]))
-    queries, memory = torch.randn(6, 8, requires_grad=True), torch.randn(3, 16, requires_grad=True)
+    queries = torch.randn(len(rows.ids), 8, requires_grad=True)
+    memory = torch.randn(len(others.ids), 16, requires_grad=True)
     context = attend(queries, memory, 2, rows, others, False, Draws().next(0.0))
     context.sum().backward()
     assert queries.grad is not None
