@@ -147,7 +147,7 @@ def report() -> None:
         "800, bf16). *now*: what model.py does. *a quarter*: from 2026-11-24 to 2026-11-28, embeddings and "
         "last matrices a quarter as large. *before*: Xavier for all matrices, N(0, 1/D) for embeddings, "
         "as until 2026-11-24. *N(0, 0.02)*: all matrices, as MarianMTModel begins.",
-        f"One thread, on {processor()}.",
+        f"One thread, on AMD EPYC; norm first, and MarianMTModel from seed 2 on, on {processor()}.",
     )
     columns = ("norm", "start", "seed", *(f"{at:,} updates" for at in AT))
     write_report("first_weights", "First weights", about, columns, rows, "first_weights report")

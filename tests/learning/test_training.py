@@ -263,7 +263,7 @@ def test_few_compiled_shapes_are_kept_unless_the_environment_says_otherwise(
     assert os.environ[name] == "7"
     monkeypatch.delenv(name)
     trained(tmp_path / "other", {"training.steps": 1})
-    assert os.environ[name] == "16"
+    assert os.environ[name] == "256"
 
 
 def test_free_memory_goes_back_every_forty_steps_and_after_validations(
