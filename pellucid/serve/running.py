@@ -107,6 +107,8 @@ class Line(logging.Formatter):
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket with this address, which does not listen yet; raise an error if it cannot be had."""
+    if not host:  # a variable of the environment that is not set; the system would take it for all addresses
+        raise PellucidError("--host '' names no address. Give 127.0.0.1, or 0.0.0.0 for all of this machine.")
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     if os.name == "posix":  # elsewhere this would allow two servers at one address
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

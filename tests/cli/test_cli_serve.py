@@ -26,6 +26,7 @@ def test_a_missing_extra_is_told_in_one_line(pellucid: Command, monkeypatch: pyt
         (["demo", "--limit", "texts=0"], 2, "[limits] texts = 0 must be a whole number, 1 or more."),
         (["demo", "--keys", "no"], 1, "--keys no: No such file or directory. Name a file with one key on "),
         (["demo", "--host", "::1:2"], 1, "::1:2:0: "),
+        (["demo", "--host", ""], 1, "--host '' names no address. Give 127.0.0.1, or 0.0.0.0 for all of this"),
     ],
 )  # fmt: skip
 def test_a_wrong_start_is_told(arguments: list[str], code: int, message: str, pellucid: Command) -> None:
