@@ -92,7 +92,7 @@ def run(start: str, norm: str, seed: int, updates: int, data: Path, watched: boo
     for number, batch in zip(range(1, updates + 1), given.batches(), strict=False):
         learn(batch, number)
         if number in AT or number == updates:
-            write(LOG, known | {"update": number, "loss": round(judge(), 4)})
+            write(LOG, known | {"update": number, "loss": round(judge(), 4), "processor": processor()})
         if watched and number % 50 == 0:
             write(WATCHED, known | {"update": number} | look(learner.model, given.validation[0]))
 
@@ -147,7 +147,8 @@ def report() -> None:
         "800, bf16). *now*: what model.py does. *a quarter*: from 2026-11-24 to 2026-11-28, embeddings and "
         "last matrices a quarter as large. *before*: Xavier for all matrices, N(0, 1/D) for embeddings, "
         "as until 2026-11-24. *N(0, 0.02)*: all matrices, as MarianMTModel begins.",
-        f"One thread, on AMD EPYC; norm first, and MarianMTModel from seed 2 on, on {processor()}.",
+        f"One thread, each run on one of: {', '.join(sorted({line['processor'] for line in lines}))} "
+        "(first_weights.jsonl says which).",
     )
     columns = ("norm", "start", "seed", *(f"{at:,} updates" for at in AT))
     write_report("first_weights", "First weights", about, columns, rows, "first_weights report")

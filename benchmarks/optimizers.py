@@ -155,7 +155,8 @@ def cells(seeds: Sequence[list[dict[str, Any]]], aim: float) -> list[str]:
     cost = statistics.median(each[-1]["cpu_seconds"] / each[-1]["update"] for each in seeds)
     there = [next((line for line in each if line["loss"] <= aim), None) for each in seeds]
     reached = [line for line in there if line]
-    found = [str(len(seeds)), spread(halves), spread(ends) if ends else "diverged", f"{cost:.3f}"]
+    last = max(each[-1]["update"] for each in seeds)
+    found = [str(len(seeds)), spread(halves), spread(ends) if ends else f"ended at {last:,}", f"{cost:.3f}"]
     if len(reached) < len(seeds):
         return [*found, f"{len(reached)} of {len(seeds)}" if reached else "", ""]
     return [
