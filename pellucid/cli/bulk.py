@@ -14,6 +14,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -54,7 +55,28 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
         raise PellucidError(f"{source}: {reason}. Text from a pipe goes to standard input.")
     if kind_of(out) and (arguments.json or arguments.n_best):
         raise UsageError(f"--json and --n-best write a format of their own. Give --out no {kind_of(out)}.")
-    part, state = Path(f"{place(out)}.part"), Path(f"{out}.part.json")
+    part = Path(f"{place(out)}.part")
+    with alone_with(part):
+        _translate_part(part, arguments, options, rows_of)
+
+
+@contextmanager
+def alone_with(part: Path) -> Iterator[None]:
+    """Lock OUT.part until the block ends; raise an error if another command writes it."""
+    from pellucid.folder.lock import locked
+
+    lock = Path(f"{part}.lock")
+    with locked(lock, f"{part}: another command is writing this file. Let it end."):
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no file that is open
+                lock.unlink()
+
+
+def _translate_part(part: Path, arguments: argparse.Namespace, options: Any, rows_of: RowsOf) -> None:
+    """Write OUT.part, or the rest of it, and name it OUT when it is complete."""
+    out, state = Path(arguments.out), Path(f"{part}.json")
     if os.path.lexists(out):
         if not arguments.resume:
             raise UsageError(f"{out} already exists, and stays as it is. Choose another --out.")
@@ -148,8 +170,6 @@ def _save(file: BinaryIO, part: Path, rows: list[str], saved: dict[str, Any], **
     content = "".join(f"{row}\n" for row in rows).encode(errors="backslashreplace")
     if part.stem.endswith(".gz"):
         content = gzip.compress(content, mtime=0)  # each block by itself, so that a run can begin with any
-    if file.seek(0, os.SEEK_END) != saved["size"]:
-        raise PellucidError(f"{part}: another command is writing this file too. Let one of them end.")
     file.write(content)
     file.flush()
     os.fsync(file.fileno())

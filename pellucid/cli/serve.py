@@ -1,6 +1,7 @@
 """pellucid serve: answer requests over HTTP."""
 
 import argparse
+import signal
 from dataclasses import fields
 
 from pellucid.cli.arguments import check_models
@@ -31,6 +32,8 @@ def run(arguments: argparse.Namespace) -> None:
                 f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
             )
     limits, keys = Limits(**dict(arguments.limits)), Keys(arguments.keys)
+    if hasattr(signal, "SIGHUP"):  # until it loads the models again: what is being loaded now is new
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with bind(arguments.host, arguments.port) as bound:
         service = Service(named, limits, keys, arguments.device, arguments.precision, arguments.memory)
         host, port = bound.getsockname()[:2]

@@ -11,15 +11,16 @@ from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
 
-# What the beginning of a file of ours holds, by its ending. Pellucid replaces its own files and no others.
+# What the first or last bytes of a file of ours hold, by its ending. Pellucid replaces no other files.
 MARKS = {
     ".html": " · Pellucid</title>".encode(),
     ".png": b"Software\0Pellucid",
     ".svg": b"<dc:title>Pellucid<",
+    ".pdf": b"/Creator (Pellucid)",
     ".json": b'"pellucid": "',
     ".npz": b"schema_version.npy",
 }
-BEGINNING = 20_000  # bytes
+EDGE = 20_000  # bytes
 ELSEWHERE = "Choose another place."
 
 
@@ -53,7 +54,7 @@ def write(path: Any, content: bytes) -> None:
     """Write a file completely or not at all; if that fails, or if a file of another kind is in the way, raise
     an error that gives the reason."""
     chosen = place(path)
-    marks = [mark for mark in MARKS.values() if mark in content[:BEGINNING]]
+    marks = [mark for mark in MARKS.values() if mark in content[:EDGE] or mark in content[-EDGE:]]
     if marks and os.path.lexists(chosen) and not _is_stream(chosen) and chosen.stat().st_size:
         _refuse_foreign(chosen, marks[0])
     with writing(chosen, ELSEWHERE):
@@ -80,11 +81,13 @@ def refuse_foreign(paths: Iterable[Path]) -> None:
 
 
 def _refuse_foreign(path: Path, mark: bytes) -> None:
-    beginning = b""
+    edges = b""
     if path.is_file():
         with suppress(OSError), path.open("rb") as file:
-            beginning = file.read(BEGINNING)
-    if mark not in beginning:
+            edges = file.read(EDGE)
+            file.seek(max(EDGE, path.stat().st_size - EDGE))
+            edges += file.read()
+    if mark not in edges:
         raise PellucidError(
             f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
             "written. Move it away, or choose another name or folder."

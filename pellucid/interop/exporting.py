@@ -47,8 +47,7 @@ def export(
         )
     if see and program != "onnx":
         raise UsageError("{} works with onnx only. Leave it out.", Setting("see", tuple(see)))
-    _refuse_learned(loaded)
-    refuse_used(out := Path(out))
+    _refuse(loaded, out := Path(out))
     with _whole(out) as part:
         if program == "huggingface":
             write_marian(loaded, part)
@@ -65,7 +64,10 @@ def export(
     return Conversion(f"{out}: {PROGRAMS[program]}", out, parity)
 
 
-def _refuse_learned(loaded: Loaded) -> None:
+def _refuse(loaded: Loaded, out: Path) -> None:
+    refuse_used(out)
+    if not out.name:
+        raise UsageError(f"{out}: an export makes a folder of its own. Name a new folder.")
     if loaded.config.model.positions == "learned":
         raise UsageError("a model with learned positions (mBART-50) cannot be exported. Use it here.")
 

@@ -23,12 +23,27 @@ WEIGHTS = "*.safetensors", "pytorch_model.bin"  # the first that is there
 
 def folder_on_hub(model: str) -> Path:
     """Download a model of the hub, "hf://OWNER/NAME" or "hf://OWNER/NAME@REVISION", and return its folder.
-    What was downloaded before comes from huggingface_hub's cache."""
-    name, _, revision = model.removeprefix(PREFIX).partition("@")
+    What was downloaded before comes from huggingface_hub's cache, and without a network is used as it is."""
+    name, _, chosen = model.removeprefix(PREFIX).partition("@")
+    revision = chosen or None
     with _hub(model) as hub:
-        files = hub.list_repo_files(name, revision=revision or None)
+        try:
+            files = hub.list_repo_files(name, revision=revision)
+        except Exception as error:
+            # With a response, that is the hub's own answer.
+            if hasattr(error, "response") or not (folder := _downloaded(name, revision)):
+                raise
+            return folder
         kept = _own([file for file in files if "/" not in file])
-        return Path(hub.snapshot_download(name, revision=revision or None, allow_patterns=kept))
+        return Path(hub.snapshot_download(name, revision=revision, allow_patterns=kept))
+
+
+def _downloaded(name: str, revision: str | None) -> Path | None:
+    """Return the folder of a model in huggingface_hub's cache, or None."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = (try_to_load_from_cache(name, file, revision=revision) for file in ("config.toml", "config.json"))
+    return next((Path(file).parent for file in found if isinstance(file, str)), None)
 
 
 def push(folder: str | Path, name: str, private: bool = False, licence: str = "") -> str:

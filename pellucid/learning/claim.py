@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder.checkpoint import AVERAGING, CONFIG, FRAMES, WEIGHTS, is_run
+from pellucid.folder.lock import locked
 from pellucid.folder.manifest import MANIFEST
-from pellucid.folder.whole_file import making, writing
+from pellucid.folder.whole_file import making
 from pellucid.learning.log import LOG, METRICS
 from pellucid.text.vocabulary import FILES as VOCABULARY_FILES
 
@@ -23,13 +22,10 @@ WRITTEN = (*MODEL, "last", "averaged", AVERAGING, FRAMES, "checkpoints", METRICS
 @contextmanager
 def claim(folder: str | Path) -> Iterator[None]:
     """Reserve a folder for a run until the block ends. Raise an error if another run uses it or files would
-    be overwritten; the folder then stays unchanged.
-
-    The operating system releases the lock when the process ends, so a killed run blocks no other run.
-    """
+    be overwritten; the folder then stays unchanged."""
     folder = Path(folder)
     refuse_taken(folder)
-    with making(folder), locked(folder):
+    with making(folder), alone_in(folder):
         yield
 
 
@@ -47,25 +43,20 @@ def refuse_taken(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path) -> Iterator[None]:
     """Lock the folder until the block ends; raise an error if another run has locked it. If the run wrote
     nothing, delete the new lock file at the end."""
-    lock, ours = FileLock(folder / LOCK), not (folder / LOCK).exists()
-    with writing(folder):
+    ours = not (folder / LOCK).exists()
+    taken = (
+        f"{folder}: another training run is using this folder. Wait until it ends, or choose another folder."
+    )
+    with locked(folder / LOCK, taken):
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise PellucidError(
-                f"{folder}: another training run is using this folder. Wait until it ends, or choose another "
-                "folder."
-            ) from None
-    try:
-        yield
-    finally:
-        if ours and not _first_there(folder, WRITTEN):
-            with suppress(OSError):  # Windows removes no file that is open
-                (folder / LOCK).unlink(missing_ok=True)
-        lock.release()
+            yield
+        finally:
+            if ours and not _first_there(folder, WRITTEN):
+                with suppress(OSError):  # Windows removes no file that is open
+                    (folder / LOCK).unlink(missing_ok=True)
 
 
 def _first_there(folder: Path, names: tuple[str, ...]) -> Path | None:

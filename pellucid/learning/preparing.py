@@ -16,7 +16,7 @@ from pellucid.errors import UsageError
 from pellucid.folder.manifest import is_sealed, remove, verify
 from pellucid.folder.whole_file import making
 from pellucid.interop.importing import load_folder
-from pellucid.learning.claim import LOCK, locked
+from pellucid.learning.claim import LOCK, alone_in
 from pellucid.learning.starting import fit_sizes, prepare_vocabulary, start_from
 from pellucid.learning.text import Request, check_text, data_of, fingerprints
 from pellucid.text.vocabulary import Vocabulary
@@ -32,7 +32,7 @@ def prepare(config: Config, out: Path, processes: int, report: Callable[[str], N
     found = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if not begun and found and (LOCK not in found or found - {LOCK, "vocabulary"}):
         raise UsageError(f"{out} holds other files, and these must stay as they are. Name a new folder.")
-    with making(out), locked(out):
+    with making(out), alone_in(out):
         vocabulary = read_vocabulary(out, config, hashes) if begun else None
         if is_sealed(out / EXAMPLES):
             verify(out / EXAMPLES, "prepared text")

@@ -25,7 +25,7 @@ from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import making, writing
 from pellucid.interop.card import write_card
-from pellucid.learning.claim import LOCK, locked
+from pellucid.learning.claim import LOCK, alone_in
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation, average_name
 from pellucid.learning.validation import validate
@@ -222,7 +222,7 @@ def change_translation(folder: Path, changes: Mapping[str, Any]) -> tuple[Config
     with ExitStack() as stack:
         for run in (folder, folder.absolute().parent):  # runs/x/last belongs to the run in runs/x
             if (run / LOCK).exists():
-                stack.enter_context(locked(run))
+                stack.enter_context(alone_in(run))
         before = load_config(folder)
         table = to_table(before)
         table["translation"] |= {name.partition(".")[2]: value for name, value in changes.items()}

@@ -23,6 +23,7 @@ FORMATS = ("png", "svg", "pdf")
 METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Pellucid"},
     "png": {"Software": "Pellucid"},
+    "pdf": {"CreationDate": None, "Creator": "Pellucid"},
 }
 LABELLED = 40  # rows or columns that get a name each; of more, some
 PURPLE, PALE_PURPLE, ORANGE = "#6b43bd", "#c9b6ec", "#c4621d"

@@ -344,24 +344,26 @@ def test_on_a_full_disk_what_is_saved_stays(
     assert Path("out").read_text() == pellucid(*command[:2], "--beam", 1, stdin=Path("in").read_bytes()).out
 
 
-def test_two_at_once_spoil_nothing(
+def test_a_second_command_waits_for_its_turn(
     pellucid: Command, toy_model: Path, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """While one translates, and also when it is nearly done, another is refused and spoils nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bulk, "BLOCK", 2)
     files("in", *SOURCES)
     command = "translate", toy_model, "--source", "in", "--out", "out"
-    kept, first = bulk._save, [True]
+    kept, second = bulk._save, []
 
     def save(*arguments: object, **now: object) -> None:
-        if now.get("lines") == 4 and first.pop():
-            first.append(False)
-            assert pellucid(*command, "--resume").code == 0
         kept(*arguments, **now)  # type: ignore[arg-type]
+        second.append(pellucid(*command, "--resume"))
 
     monkeypatch.setattr(bulk, "_save", save)
-    told = "out.part: another command is writing this file too. Let one of them end."
-    assert pellucid(*command) == (1, "", f"pellucid: {told}\n")
+    assert pellucid(*command).code == 0
+    told = "out.part: another command is writing this file. Let it end."
+    assert [outcome[:] for outcome in second] == [(1, "", f"pellucid: {told}\n")] * 3
+    assert Path("out").read_text() == pellucid(*command[:2], stdin=Path("in").read_bytes()).out
+    assert left_over(tmp_path / "out") == []
 
 
 def test_the_time_that_is_left_is_that_of_the_characters_that_are_left(

@@ -116,7 +116,9 @@ def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_a_model_is_given_away_and_used(stored: dict[str, dict[str, bytes]], tmp_path: Path) -> None:
+def test_a_model_is_given_away_and_used(
+    stored: dict[str, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = pellucid.train(
         short_runs.config(tmp_path / "data", {"training.steps": 2}), tmp_path / "run", show=False
     )
@@ -133,6 +135,11 @@ def test_a_model_is_given_away_and_used(stored: dict[str, dict[str, bytes]], tmp
     here, there = command("translate", run), command("translate", "hf://anna/letters")
     assert there.returncode == 0 and there.stdout == here.stdout, there.stderr
     assert not [*(tmp_path / "cache").rglob("tf_model.h5")]
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    without = command("translate", "hf://anna/letters")
+    assert without.returncode == 0 and without.stdout == here.stdout, without.stderr
+    never = command("translate", "hf://anna/others")
+    assert never.returncode == 1 and "Look at the name and the connection" in never.stderr
 
 
 def test_only_a_model_with_one_licence_is_uploaded(

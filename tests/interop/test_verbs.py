@@ -95,3 +95,14 @@ def test_what_cannot_be_imported_is_refused_in_plain_words(
     else:
         assert said.code == 2 and "one source language, so 'spa_Latn' cannot be chosen" in said.err
     assert not (tmp_path / "out").exists() and (tmp_path / "mine" / "notes.txt").read_text() == "mine"
+
+
+def test_an_export_makes_a_new_folder(
+    tmp_path: Path, pellucid: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = pellucid("export", "onnx", "demo", ".", "--no-check")
+    assert said == (2, "", "pellucid: .: an export makes a folder of its own. Name a new folder.\n")
+    Path("empty").mkdir()
+    assert pellucid("export", "onnx", "demo", "empty", "--no-check").code == 0
+    assert [*Path("empty").glob("*.onnx")]

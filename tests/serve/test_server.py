@@ -15,9 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
+from command import Command
 from served import Server, events, serving
 
 import pellucid
+from pellucid.errors import PellucidError
 
 INT8 = ("demo", "--precision", "int8")
 
@@ -303,6 +305,21 @@ def test_sighup_loads_the_models_again(server: Server) -> None:
     while '"message": "the models were loaded again."' not in server.log():
         assert server.ask(text="I like cats", source="en", target="es").status_code == 200
     assert server.ask(text="I like cats", source="en", target="es").status_code == 200
+
+
+def test_sighup_while_the_models_load_ends_nothing(
+    pellucid: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: object) -> None:
+        signal.raise_signal(signal.SIGHUP)
+        raise PellucidError("loaded.")
+
+    monkeypatch.setattr("pellucid.serve.service.Service", load)
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        assert pellucid("serve", "demo", "--port", 0) == (1, "", "pellucid: loaded.\n")
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.slow

@@ -158,15 +158,18 @@ def test_what_the_pictures_hold(spanish: Explanation, pieces: Explanation) -> No
 def test_a_plot_is_the_same_file_every_time(
     hindi: Explanation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for file in ("a.svg", "b.svg", "a.PNG"):
-        hindi.plot("decoder.layers.1.cross_attention.weights", tmp_path / file)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
-    hindi.plot("decoder.logits", tmp_path / "a.svg")  # its own it replaces
-    (tmp_path / "b.svg").write_text("<svg>mine</svg>")
-    with pytest.raises(PellucidError, match="Pellucid did not write it"):
-        hindi.plot("decoder.logits", tmp_path / "b.svg")
-    assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
+    begins = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+    for ending in begins:
+        one, other = tmp_path / f"a.{ending}", tmp_path / f"b.{ending.upper()}"
+        for file in (one, other):
+            hindi.plot("decoder.layers.1.cross_attention.weights", file)
+        assert one.read_bytes() == other.read_bytes()
+        hindi.plot("decoder.logits", one)  # its own it replaces
+        assert one.read_bytes() != other.read_bytes()
+        other.write_bytes(begins[ending] + b" mine" * 10_000)
+        with pytest.raises(PellucidError, match="Pellucid did not write it"):
+            hindi.plot("decoder.logits", other)
+        assert one.read_bytes().startswith(begins[ending]) and other.read_bytes().endswith(b" mine")
     with pytest.raises(UsageError, match=r"^a\.gif: a plot is a \.png, \.svg or \.pdf\. Give the file one"):
         hindi.plot("decoder.logits", "a.gif")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
