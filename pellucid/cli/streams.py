@@ -1,4 +1,4 @@
-"""Standard output and standard error of a command: always UTF-8, and no error if progress cannot be shown."""
+"""The standard streams of a command: always UTF-8, and no error if progress cannot be shown."""
 
 import io
 import os
@@ -20,7 +20,10 @@ class Display(io.FileIO):
 
 def prepare() -> None:
     """Set up standard output and standard error for any locale: UTF-8, line feeds only, and file names that
-    are not UTF-8 as their original bytes."""
+    are not UTF-8 as their original bytes. Let input and output wait, though the caller's do not."""
+    for stream in (sys.stdin, sys.stdout):
+        with suppress(OSError, ValueError, AttributeError):  # none, closed, or no file
+            os.set_blocking(stream.fileno(), True)
     how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     if sys.stderr is None:  # the command was called with 2>&-
         sys.stderr = open(os.devnull, "w", **how)  # type: ignore[call-overload]  # noqa: SIM115

@@ -1,11 +1,14 @@
 """The command line as a process: signals, pipes, locales, places without a home or a network."""
 
+import fcntl
 import json
 import os
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import IO
@@ -55,6 +58,31 @@ def test_any_locale_has_utf8_text_arguments_and_paths(toy_model: Path, tmp_path:
     assert err.startswith("pellucid: warning: standard input:2: the model has no word 'आप'.")
     code, out, err = finish(start("explain", folder, "a b", "--json", file, **ASCII_ONLY))
     assert (code, err) == (0, f"written: {file}\n") and file.exists() and "cross_attention" in out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the size of a pipe is not known")
+def test_pipes_that_do_not_wait_lose_nothing(toy_model: Path) -> None:
+    """Some callers set their pipes so; a read then finds nothing yet, and a write no room."""
+    ours, to_us, from_us, theirs = *os.pipe(), *os.pipe()
+    for end in (ours, theirs):
+        os.set_blocking(end, False)
+    line = [sys.executable, "-m", "pellucid", "translate", str(toy_model), "--beam", "1", "--json"]
+    with subprocess.Popen(line, env=HERE, stdin=ours, stdout=theirs) as process:
+        os.close(ours)
+        os.close(theirs)
+        with os.fdopen(to_us, "wb", 0) as asked, os.fdopen(from_us, "rb") as answered:
+            asked.write(b"a b c\n")
+            found = answered.readline()
+            time.sleep(0.1)  # it tries to read, and there is nothing
+            asked.write(b"a b c\n" * 1000)
+            asked.close()
+            room = fcntl.fcntl(from_us, fcntl.F_GETPIPE_SZ) - 4096
+            while struct.unpack("i", fcntl.ioctl(from_us, termios.FIONREAD, bytes(4)))[0] < room:
+                time.sleep(0.01)
+            time.sleep(0.1)  # it tries to write, and there is no room
+            found += answered.read()
+    assert process.returncode == 0 and len(found) > 100_000
+    assert found.count(b"\n") == 1001
 
 
 def test_an_example_alone_knows_how_it_is_shown() -> None:
