@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pellucid.data.batch import Batch
 from pellucid.learning.compiled import add_to, compute, room_for
-from pellucid.learning.operations import scaled
+from pellucid.learning.operations import scaled, turn
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
 
@@ -55,11 +55,12 @@ class _Consistent(torch.autograd.Function):
         rows, losses = len(expected_N), torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
+        turned = turn(weight_VD)
         for start in range(0, rows, ROWS):
             end = min(start + ROWS, rows)
             places = slice(start, end), slice(rows + start, rows + end)
             hidden = torch.cat([hidden_ND[each] for each in places])
-            logits = F.linear(hidden, weight_VD, bias_V)
+            logits = F.linear(hidden, turned, bias_V)
             some, d_logits = _losses_of(logits, expected_N[start:end], *how)
             losses += some
             d_hidden[places[0]], d_hidden[places[1]] = (d_logits @ weight_VD).chunk(2)

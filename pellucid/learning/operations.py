@@ -266,9 +266,10 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         losses, d_hidden = torch.empty(len(expected), 2), torch.empty_like(hidden)
         d_weight, d_bias = torch.zeros(weight.shape), None if bias is None else torch.zeros(bias.shape)
+        turned = turn(weight)
         for start in range(0, len(hidden), ROWS):
             some = slice(start, start + ROWS)
-            logits = F.linear(hidden[some], weight, bias)
+            logits = F.linear(hidden[some], turned, bias)
             given = dict(expected=expected[some], losses=losses[some], smoothing=smoothing)
             given |= dict(room=room_for(*logits.shape))
             count = len(expected[some])
@@ -287,6 +288,12 @@ class _CrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> Gradients:
         return *scaled(ctx.saved_tensors, d_smoothed), None, None
+
+
+def turn(weight: Tensor) -> Tensor:
+    """Return a matrix whose columns, not rows, lie together in memory. A product of few rows by a large one
+    is up to three times as fast: otherwise oneDNN turns it anew each time."""
+    return weight.T.contiguous().T
 
 
 def scaled(gradients: Sequence[Any], scale: Tensor) -> Gradients:
