@@ -13,6 +13,7 @@ from pellucid.learning.compiled import add_to, compute, room_for
 from pellucid.learning.operations import scaled, turn
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
+EVEN = 64  # of both passes: rows of zeros make the last slice a multiple, so that few products are compiled
 
 
 def twice(batch: Batch) -> Batch:
@@ -59,15 +60,16 @@ class _Consistent(torch.autograd.Function):
         for start in range(0, rows, ROWS):
             end = min(start + ROWS, rows)
             places = slice(start, end), slice(rows + start, rows + end)
-            hidden = torch.cat([hidden_ND[each] for each in places])
+            real = 2 * (end - start)
+            hidden = F.pad(torch.cat([hidden_ND[each] for each in places]), (0, 0, 0, -real % EVEN))
             logits = F.linear(hidden, turned, bias_V)
-            some, d_logits = _losses_of(logits, expected_N[start:end], *how)
-            losses += some
-            d_hidden[places[0]], d_hidden[places[1]] = (d_logits @ weight_VD).chunk(2)
-            product = d_logits.mT @ hidden
+            losses += _losses_of(logits[:real], expected_N[start:end], *how)
+            logits[real:] = 0
+            d_hidden[places[0]], d_hidden[places[1]] = (logits @ weight_VD)[:real].chunk(2)
+            product = logits.mT @ hidden
             add_to(d_weight, product) if how[-1] else d_weight.add_(product)
             if d_bias is not None:
-                d_bias += d_logits.sum(0, dtype=torch.float32)
+                d_bias += logits.sum(0, dtype=torch.float32)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
         smoothed, plain = losses
         ctx.mark_non_differentiable(plain)
@@ -80,15 +82,15 @@ class _Consistent(torch.autograd.Function):
 
 def _losses_of(
     logits: Tensor, expected: Tensor, smoothing: float, consistency: float, compiled: bool
-) -> tuple[Tensor, Tensor]:
-    """Return the sums of the smoothed and the plain loss of some rows, and the gradient by their logits."""
+) -> Tensor:
+    """Return the sums of the smoothed and the plain loss of some rows; the logits become their gradient."""
     rows, width = len(expected), logits.shape[1]
     if compiled:
         losses = torch.empty(rows, 2)
         given = dict(logits=logits, expected=expected, losses=losses, smoothing=smoothing)
         given |= dict(width=width, rows=rows, consistency=consistency, room=room_for(rows, width))
         compute("consistent_cross_entropy", rows, logits, **given)
-        return losses.sum(0, dtype=torch.float64), logits
+        return losses.sum(0, dtype=torch.float64)
     logs, both = logits.float().log_softmax(-1), torch.cat([expected, expected])[:, None]
     probabilities, said = logs.exp(), logs.gather(1, both).sum()
     (p, q), (p_logs, q_logs) = probabilities.chunk(2), logs.chunk(2)
@@ -100,4 +102,5 @@ def _losses_of(
     pull = torch.cat([p * (apart - forth) + p - q, q * (-apart - back) + q - p])
     d_logits = (probabilities - smoothing / width) / 2 + consistency / 4 * pull
     d_logits.scatter_add_(1, both, d_logits.new_full(both.shape, (smoothing - 1) / 2))
-    return torch.stack([smoothed, -said / 2]), d_logits.to(logits.dtype)
+    logits.copy_(d_logits)
+    return torch.stack([smoothed, -said / 2])
