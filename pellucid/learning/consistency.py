@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pellucid.data.batch import Batch
 from pellucid.learning.compiled import add_to, compute, room_for
-from pellucid.learning.operations import scaled, turn
+from pellucid.learning.operations import scaled
 
 ROWS = 256  # positions of each pass whose logits exist at the same time
 EVEN = 64  # of both passes: rows of zeros make the last slice a multiple, so that few products are compiled
@@ -56,7 +56,7 @@ class _Consistent(torch.autograd.Function):
         rows, losses = len(expected_N), torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
         d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
-        turned = turn(weight_VD)
+        turned = weight_VD.T.contiguous().T  # as in operations.py
         for start in range(0, rows, ROWS):
             end = min(start + ROWS, rows)
             places = slice(start, end), slice(rows + start, rows + end)
