@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import random
 import shlex
 import signal
 import struct
@@ -119,6 +120,29 @@ def test_while_it_waits_for_a_line_it_can_end(
             pipe(process.stdin).write(b"a b c\n")
             pipe(process.stdin).flush()
         assert (process.wait(60), pipe(process.stderr).read()) == (code, told)
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Finder:
+    left = int(sys.argv.pop(1))
+    def find_spec(self, name, path=None, target=None):
+        self.left -= name.startswith(("torch", "numpy"))
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from pellucid.cli import main
+sys.exit(main(["translate", sys.argv[1]]))
+"""
+
+
+def test_ctrl_c_at_any_moment_of_the_import_ends_it(toy_model: Path) -> None:
+    seed = random.randrange(1000)
+    print(f"seed {seed}")
+    for module in random.Random(seed).sample(range(1, 800), 4):  # of the modules of torch and NumPy
+        line = [sys.executable, "-c", INTERRUPTED, str(module), str(toy_model)]
+        ended = subprocess.run(line, env=HERE, input=b"a b c\n", capture_output=True)
+        assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"pellucid: interrupted.\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error(toy_model: Path) -> None:
