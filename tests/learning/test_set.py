@@ -9,7 +9,7 @@ from command import Command
 from random_translator import assert_same, sentences, translator
 
 from pellucid.folder.checkpoint import save_model
-from pellucid.learning.claim import locked as lock
+from pellucid.learning.claim import alone_in
 from pellucid.translator import load
 
 
@@ -73,7 +73,7 @@ def test_a_model_in_training_is_left_alone(
     (tmp_path / "run").mkdir()
     model = tmp_path / "run" / of_the_run
     save_model(model, ours.model, ours.vocabulary, ours.config, {})
-    with lock(tmp_path / "run"):
+    with alone_in(tmp_path / "run"):
         files = contents(model)
         monkeypatch.chdir(model)
         for name in (model, "."):
