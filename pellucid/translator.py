@@ -33,9 +33,11 @@ class Translator(TextTranslator):
     ensemble cannot explain.
     """
 
-    def explain(self, source: str, to: str | None = None, target: str | None = None) -> Explanation:
-        """Translate a sentence, or take `target` as its translation; record every matrix of one pass over
-        both."""
+    def explain(
+        self, source: str, to: str | None = None, target: str | Sequence[int] | None = None
+    ) -> Explanation:
+        """Translate a sentence, or take `target` (a text, or its ids) as its translation; record every matrix
+        of one pass over both."""
         return Explanation(**vars(read(self, source, to, target)), translator=self)
 
     def compare(self, word: str, a: str, b: str, to: str | None = None) -> Comparison:
@@ -93,7 +95,7 @@ def movie(
     for step, loss in states:  # the last one first
         translator = load(Path(run) / FRAMES / "checkpoints" / f"step-{step}", device, precision="fp32")
         explanation = translator.explain(source, to, target)
-        last = made[0].explanation.translation.text if made else explanation.translation.text
+        last = (made[0].explanation if made else explanation).target_ids
         steps = translator.explain(source, to, last).steps
         made.append(Frame(step, loss, explanation, math.exp(-fmean(each.loss for each in steps))))
     return Movie(made[::-1])

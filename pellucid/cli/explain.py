@@ -25,6 +25,10 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--beside adds another model to a page. Name the file of the page with --html.")
     if arguments.ledger is None and (arguments.word is not None or arguments.minus is not None):
         raise UsageError("--word and --minus say of which words --ledger is. Add --ledger STEP.")
+    if arguments.head is not None and arguments.tensor is None:
+        raise UsageError("--head says which head of --tensor is printed. Add --tensor NAME.")
+    if len({file.resolve() for file in files.values()}) < len(files):
+        raise UsageError("two of --html, --json, --npz and --movie name the same file. Name another for one.")
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     ledger = None if arguments.ledger is None else _ledger(arguments, explanation)
@@ -64,8 +68,13 @@ def _map(word: str, explanation: Explanation) -> CausalMap:
     tokens = explanation.source_tokens
     places = [place for place, token in enumerate(tokens) if word in (token, token.removeprefix("▁"))]
     if len(places) != 1:
-        listed = ", ".join(tokens)
-        raise UsageError(f"--map {word}: the sentence has it {len(places)} times. Its tokens: {listed}.")
+        listed = ", ".join(f"{place} {token}" for place, token in enumerate(tokens))
+        if word.isdecimal() and int(word) < len(tokens):
+            return explanation.causal_map(None, int(word))
+        raise UsageError(
+            f"--map {word}: the sentence has it {len(places)} times. Name one of its tokens, or the token's "
+            f"number: {listed}."
+        )
     return explanation.causal_map(None, places[0])
 
 
@@ -80,7 +89,9 @@ def _beside(arguments: argparse.Namespace, explanation: Explanation) -> dict[str
     # Their last folders: a whole path would tell every reader how somebody's folders are called.
     models = [os.path.realpath(each) for each in (arguments.model, arguments.beside)]
     short = short_names(models)
-    beside = other.explain(arguments.text, to=arguments.to, target=explanation.translation.text)
+    is_same = other.vocabulary.same_as(explanation.vocabulary)  # then the same ids: text may be cut otherwise
+    target = explanation.target_ids if is_same else explanation.translation.text
+    beside = other.explain(arguments.text, to=arguments.to, target=target)
     return {"beside": beside, "names": (short[models[0]], short[models[1]])}
 
 

@@ -18,6 +18,7 @@ from pellucid.reading.reading import Reading
 from pellucid.seeing.edits import Edits, rewrite, together
 from pellucid.seeing.viewed import Viewed
 
+LITTLE = 0.01  # of the probability: if less is lost, the shares say nothing; the page has the same number
 ENDS = (".self_attention.output", ".cross_attention.output", ".feed_forward.output")
 
 
@@ -34,6 +35,11 @@ class CausalMap(Viewed):
     corrupt: float  # its probability with the source word corrupted
     positions: dict[str, list[str]]  # the tokens that the "encoder" and the "decoder" read, up to this step
     restored: dict[str, list[float]]  # by tensor: its probability with the vector at each position restored
+
+    @property
+    def says_little(self) -> bool:
+        """Tell whether so little is lost, or even gained, that the shares that come back say nothing."""
+        return self.clean - self.corrupt < LITTLE
 
     @property
     def returned(self) -> dict[str, list[float]]:

@@ -88,11 +88,15 @@ def share_parts(reading: Reading, shares: Sequence[float], usual: UsualShare | N
 @view(CausalMap)
 def map_parts(found: CausalMap, width: int) -> list[Part]:
     """Show the share of the lost probability that comes back, a table for each stack."""
+    told = "How much comes back with one vector as it was:"
+    if found.says_little:
+        told = (
+            "So little is lost that the shares below say nothing: choose another word, or another --target."
+        )
     parts: list[Part] = [
         Note(
             f"{found.word} at step {found.step + 1} has probability {found.clean:.4f}, and "
-            f"{found.corrupt:.4f} if {found.corrupted} is made unreadable. How much comes back with one "
-            "vector as it was:",
+            f"{found.corrupt:.4f} if {found.corrupted} is made unreadable. {told}",
             "bold",
         )
     ]
@@ -100,7 +104,7 @@ def map_parts(found: CausalMap, width: int) -> list[Part]:
         rows = []
         for name, row in found.returned.items():
             if name.startswith(stack):
-                cells = [Cell(f"{share:.2f}", min(max(share, 0.0), 1.0)) for share in row]
+                cells = [Cell(f"{share:z.2f}", min(max(share, 0.0), 1.0)) for share in row]
                 rows.append([short(name).removesuffix(" output"), *cells])
         parts += ["", Table([stack, *tokens], rows)]
     return parts

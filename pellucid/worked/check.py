@@ -120,8 +120,8 @@ def _follow(
 def _settle_digits(
     name: str, claim: Claim, steps: Mapping[str, Tensor], starts: Mapping[str, Tensor]
 ) -> Claim:
-    """Return the claim with a rounding error of 0.5 for whole numbers whose digits are not known. Raise an
-    error if the computed number for one of them is not whole too."""
+    """Return the claim without a rounding error for whole numbers whose digits are not known: they are exact.
+    Raise an error if neither computed number for one of them is whole too."""
     unclear = claim.halves.isnan()
     for computed in (steps.get(name), starts.get(name)):
         if computed is not None and computed.shape == unclear.shape:
@@ -132,7 +132,7 @@ def _settle_digits(
             f"{name}: the whole number {text} does not say to how many digits it was rounded. Write "
             f'"{text}.0", or give decimals=0.'
         )
-    return replace(claim, halves=claim.halves.nan_to_num(nan=0.5))
+    return replace(claim, halves=claim.halves.nan_to_num(nan=0.0))
 
 
 def _number(number: Tensor) -> float | None:

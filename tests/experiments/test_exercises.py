@@ -99,6 +99,13 @@ def test_the_verb(pellucid: Command) -> None:
     listed = pellucid("exercise", "--list").out
     assert all(f"    {name} " in listed for name in NAMES)
     assert pellucid("exercise", "three-weights", "0.21", "0.32", "0.47").out.startswith("Right. exp(0.3)")
+    assert (
+        pellucid("exercise", "three-weights", "0.2119829", "0.3162415", "0.4717755").code == 0
+    )  # as Python has it
+    turned = pellucid(
+        "exercise", "rows-that-leak", "4", "1", "2"
+    )  # in any order, so no place is the wrong one
+    assert turned.code == 1 and "Right but" not in turned.err
     wrong = pellucid("exercise", "the-second-position", "--", "0", "1.0000", "0.0000", "1.0000")
     assert (wrong.code, wrong.out) == (1, "") and "pellucid: not yet. 0 has too few decimals" in wrong.err
     assert pellucid("exercise", "masked-cells", "--solve").out.startswith("15\n5 + 4 + 3 + 2 + 1 + 0 = 15")

@@ -49,3 +49,12 @@ def test_the_command_line(pellucid: Command, tmp_path: Path) -> None:
     assert (table["word"], table["corrupted"]) == ("gatos", "cats")
     wrong = pellucid("explain", "demo", "I like cats", "--to", "es", "--map", "dogs")
     assert wrong.code == 2 and "--map dogs: the sentence has it 0 times" in wrong.err
+    twice = "explain", "demo", "cats cats", "--to", "es", "--map"
+    wrong = pellucid(*twice, "cats")
+    assert "Name one of its tokens, or the token's number: 0 >>es<<, 1 cats, 2 cats, 3 </s>." in wrong.err
+    assert pellucid(*twice, "2").code == 0
+    little = pellucid("explain", "demo", "I like cats", "--to", "es", "--target", ".", "--map", ">>es<<")
+    assert (
+        little.code == 0
+        and "so little is lost that the shares below say nothing" in " ".join(little.out.split()).lower()
+    )

@@ -8,6 +8,7 @@ import pytest
 import torch
 from tiny import translator
 
+import pellucid
 from pellucid.errors import UsageError
 from pellucid.explanation import Explanation
 from pellucid.reading.against import Difference
@@ -156,3 +157,10 @@ def test_two_sources_cannot_be_compared(spanish: Explanation, text: str, to: str
     message = f"'I like cats' to es and '{text}' to {to} are different"
     with pytest.raises(UsageError, match=re.escape(message)):
         spanish.against(translator().explain(text, to=to, target=""))
+
+
+def test_a_target_may_be_ids_which_are_not_cut_anew() -> None:
+    """What a short model said has no end; as a text it would get one."""
+    demo = pellucid.load("demo")
+    ids = demo.explain("I like cats", to="es", target="Me gustan los").target_ids[:-1]
+    assert list(demo.explain("I like cats", to="es", target=ids).target_ids) == list(ids)

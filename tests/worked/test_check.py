@@ -180,6 +180,10 @@ def test_a_whole_number_is_accepted_where_the_computed_number_is_whole() -> None
     example = attention(queries=[[1.0, 2.0]], keys=[[3.0, 0.0], [0.0, 4.0]], scale=None, mask=[[True, False]])
     report = example.check({"scores": [["3", 9]], "weights": [["1", "0"]]})
     assert [cell.verdict for cell in report.cells] == ["right", "wrong", "right", "right"]
+    line = attention(queries=[[1.2]], keys=[[2.0]], scale=None)  # 2.4; of the claimed query 1.0 it would be 2
+    for claimed in ("2", "2.0"):
+        report = line.check({"queries": [["1.0"]], "scores": [[claimed]]})
+        assert [cell.verdict for cell in report.cells] == ["wrong", "follows"]
     with pytest.raises(UsageError, match="weights: the whole number 0 does not say"):
         attention(scores=[[1.0, 0.8]]).check({"weights": [["0.5", "0"]]})
 

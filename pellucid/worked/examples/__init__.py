@@ -97,7 +97,7 @@ def read_example(path: str | Path) -> Example:
     file = Path(path)
     kind = "JSON" if file.suffix == ".json" else "TOML"
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
         table = json.loads(text) if kind == "JSON" else tomllib.loads(text)
     except OSError as error:
         raise PellucidError(

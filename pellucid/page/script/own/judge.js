@@ -62,7 +62,7 @@ const settleDigits = (cell, computed, numbers) => {
     const what = `${name}: the whole number ${written} does not say to how many digits it was rounded`;
     throw new UsageError(`${what}. Write ${written}.0, or give the digits of whole numbers.`, `claims.${name}`);
   }
-  cell.half = 0.5;
+  cell.half = 0;
 };
 
 /** Return all stages, as computed and as later stages use them: with claims for all (`always`) or unknown numbers. */
