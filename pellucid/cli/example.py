@@ -7,7 +7,7 @@ from importlib import import_module
 from pellucid.cli.lines import put
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import columns_of_terminal, lines
-from pellucid.show import worked_text as worked_text  # registers the views
+from pellucid.show.worked_text import NOT_JUDGED  # which registers the views
 from pellucid.worked.examples import example, names, read_example
 
 
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
         return
     shown = read_example(arguments.file) if arguments.file else example(arguments.name)
     if arguments.claims and shown.is_part:
-        raise UsageError(f"{shown.name}: it is not an attention, so it has no claims. Leave --claims out.")
+        raise UsageError(f"{shown.name}: it is not an attention. {NOT_JUDGED} Leave --claims out.")
     if arguments.html:
         import_module("pellucid.page.worked_document")  # which registers the page of an example
         shown.to_html(arguments.html)

@@ -16,6 +16,9 @@ from pellucid.worked.worked_example import WorkedExample
 
 NOTES = ("the notes say", "from their previous line", "from the start", "verdict")
 OWN = ("claimed", "from the line before", "from the start", "verdict")
+NOT_JUDGED = (
+    "Claims about embeddings, Add & Norm and a feed-forward are judged on the page alone: --html FILE."
+)
 VERDICTS = {"right": "right", "follows": "follow", "wrong": "wrong", "not derivable": "not derivable"}
 
 
@@ -31,7 +34,13 @@ def example_parts(example: Example, width: int, stage: str | None = None) -> lis
         shape = worked.shapes[name] if name in worked else f"({size(worked.given[name].tensor)})"
         at = f"  [line {example.at[name]}]" if name in example.at else ""
         kinds = NOTES if example.note else OWN
-        sections[name] = [f"{name}{called}  {shape}{at}", *_stage(worked, name, report, kinds)]
+        own = report if report and _fits(report, name) else None
+        sections[name] = [f"{name}{called}  {shape}{at}", *_stage(worked, name, own, kinds)]
+        if report and not own:  # the matrix has no room for the claims: they are a table of their own
+            sections[name] += ["", _table_of(report, name)]
+    if report:
+        unplaced = dict.fromkeys(cell.name for cell in report.cells if cell.name not in sections)
+        sections |= {name: [name, _table_of(report, name)] for name in unplaced}
     if stage is not None:
         if stage not in sections:
             raise UnknownTensor(no_such_name(stage, sections))
@@ -42,6 +51,8 @@ def example_parts(example: Example, width: int, stage: str | None = None) -> lis
     parts += [""] if example.products else []
     for each in example.products:
         parts.append(f"{each.written}  {f'[line {each.lines}]  ' if each.lines else ''}{each}")
+    if example.claims and example.is_part:
+        return [*parts, "", NOT_JUDGED]
     return [*parts, "", *_sum_up(report)] if report and example.claims else parts
 
 
@@ -57,16 +68,26 @@ def report_parts(report: Report, width: int, says_first: bool = True) -> list[Pa
     start, the verdict and the reason. With `says_first`, name the first stage that goes wrong."""
     parts: list[Part] = []
     for name in dict.fromkeys(cell.name for cell in report.cells):
-        cells = [cell for cell in report.cells if cell.name == name]
-        rows = []
-        for cell in cells:
-            numbers = show_number(cell.step), show_number(cell.start)
-            rows.append([cell.head, cell.row, cell.column, cell.written, *numbers, cell.verdict, _why(cell)])
-        first = 0 if any(cell.head for cell in cells) else 1
-        header = ["head", "row", "column", *OWN, "why"][first:]
-        table = Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
-        parts += [f"{name}  {report.shapes.get(name, '')}".rstrip(), table, ""]
+        parts += [f"{name}  {report.shapes.get(name, '')}".rstrip(), _table_of(report, name), ""]
     return [*parts, *(_sum_up(report) if says_first else [summary(report)])]
+
+
+def _table_of(report: Report, name: str) -> Table:
+    """Make a row for each claimed cell of a stage."""
+    cells = [cell for cell in report.cells if cell.name == name]
+    rows = []
+    for cell in cells:
+        numbers = show_number(cell.step), show_number(cell.start)
+        rows.append([cell.head, cell.row, cell.column, cell.written, *numbers, cell.verdict, _why(cell)])
+    first = 0 if any(cell.head for cell in cells) else 1
+    header = ["head", "row", "column", *OWN, "why"][first:]
+    return Table(header, [row[first:] for row in rows], left=len(header), longest=1000)
+
+
+def _fits(report: Report, name: str) -> bool:
+    """Tell whether every claimed cell of a stage has a place in its computed matrix."""
+    rows, columns = report.starts[name].shape[-2:] if name in report.starts else (0, 0)
+    return all(cell.row < rows and cell.column < columns for cell in report.cells if cell.name == name)
 
 
 def first_wrong(report: Report) -> str:
@@ -95,7 +116,8 @@ def first_wrong(report: Report) -> str:
 def summary(report: Report) -> str:
     """Count the verdicts: "12 cells: 7 right, 2 follow, 3 wrong"."""
     counts = [f"{report.count(each)} {word}" for each, word in VERDICTS.items() if report.count(each)]
-    return f"{len(report.cells)} cells{': ' if counts else ''}{', '.join(counts)}"
+    cells = "1 cell" if len(report.cells) == 1 else f"{len(report.cells)} cells"
+    return f"{cells}{': ' if counts else ''}{', '.join(counts)}"
 
 
 def show_number(value: float | None) -> str:

@@ -3,14 +3,16 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from pellucid.config.settings import convert
 from pellucid.errors import UsageError
-from pellucid.worked.stages import ENTRIES, WEIGHTS, Start, size, split
+from pellucid.worked.stages import ENTRIES, WEIGHTS, Start, read_words, size, split
 from pellucid.worked.worked_example import WorkedAttention
 
 Scale = str | float | None
@@ -60,9 +62,7 @@ def _read_words(start: Start, arguments: dict[str, Any]) -> dict[str, list[str]]
     words: dict[str, list[str]] = {}
     for axis, name, rows in zip("LM", ("tokens", "memory_tokens"), start.lengths, strict=True):
         if name in arguments:
-            words[axis] = arguments[name] = list(arguments[name])
-            if len(words[axis]) != rows:
-                raise UsageError(f"{name}: {len(words[axis])} words for {rows} rows. Give {rows}.")
+            words[axis] = arguments[name] = read_words(name, arguments[name], rows) or []
         elif "L" in words and "memory" not in arguments and len(words["L"]) == rows:
             words[axis] = words["L"]
     return words
@@ -99,6 +99,7 @@ def check_matrix(name: str, value: Any, shape: tuple[int, int] | None = None) ->
 def _start(arrays: Mapping[str, Tensor], heads: int | None, scale: Scale, mask: Any) -> Start:
     """Return the numbers that the stages start from; raise an error for an argument that does not fit or has
     no effect."""
+    convert("heads", heads, int | None, {"low": 1})
     count = _count_heads(arrays, heads)
     entry = next((name for name in ENTRIES if name in arrays), None)
     matrices: dict[str, Tensor] = {}
@@ -209,7 +210,7 @@ def _read_divisor(scale: Scale, start: Start) -> float | None:
                 "the square root of d_model as a number."
             )
         return math.sqrt(whole)
-    number = math.nan if isinstance(scale, str) else float(scale)
+    number = float(scale) if isinstance(scale, Real) and not isinstance(scale, bool) else math.nan
     if not 0 < number < math.inf:
         raise UsageError(
             f'scale = {scale!r:.40} is not known. Give "sqrt_dk", "sqrt_dmodel", None, or a number above 0 '

@@ -71,26 +71,30 @@ def is_near(one: Tensor, other: Tensor, slack: Tensor) -> Tensor:
     return (one == other) | ((one - other).abs() <= slack + EXACT)
 
 
-def read_claims(claims: Mapping[str, Any], heads: int, decimals: int | None) -> dict[str, Claim]:
+def read_claims(
+    claims: Mapping[str, Any], heads: int, decimals: int | None, stages: Mapping[str, str] = STAGES
+) -> dict[str, Claim]:
     """Read the claims, a matrix for each stage, and return them in the order of computation. Raise an error
     for an unknown stage."""
     convert("decimals", decimals, int | None, {"low": 0})
     for name in claims:
-        if name not in STAGES:
-            near = did_you_mean(name, STAGES) or f" There are: {', '.join(STAGES)}."
+        if name not in stages:
+            near = did_you_mean(name, stages) or f" There are: {', '.join(stages)}."
             raise UsageError(f"no stage is called {name!r}.{near}")
-    return {name: _claim(name, claims[name], heads, decimals) for name in STAGES if name in claims}
+    counts = {name: heads if "H" in axes else 1 for name, axes in stages.items()}
+    return {name: _claim(name, claims[name], counts[name], decimals) for name in stages if name in claims}
 
 
-def _claim(name: str, matrix: Any, heads: int, decimals: int | None) -> Claim:
+def _claim(name: str, matrix: Any, wanted: int, decimals: int | None) -> Claim:
     """Read a matrix, or one matrix per head if the stage has heads."""
     nested = matrix.tolist() if isinstance(matrix, Tensor | np.ndarray) else matrix
     try:
         matrices = nested if isinstance(nested[0][0], list | tuple) else [nested]
+        if any(isinstance(row, str) for each in matrices for row in each):  # whose letters are no cells
+            raise TypeError
         cells = [[[number(cell, decimals, name) for cell in row] for row in each] for each in matrices]
     except (TypeError, IndexError, KeyError):
         raise UsageError(f'{name}: the claim is not a matrix. Write rows, [["0.4", "0.6"], …].') from None
-    wanted = heads if "H" in STAGES[name] else 1
     if len(cells) != wanted:
         raise UsageError(
             f"{name}: {len(cells)} matrices are claimed, but {wanted} are needed, one for each head."

@@ -11,16 +11,32 @@ import torch
 from torch import Tensor, nn
 
 from pellucid.config.schema import ModelConfig
+from pellucid.config.settings import convert
 from pellucid.errors import UsageError
 from pellucid.model import Decoder, FeedForward, Residual, embed
 from pellucid.seeing.records import Record
 from pellucid.seeing.trace import trace
 from pellucid.seeing.watching import name_parts
-from pellucid.worked.stages import product, size
+from pellucid.worked.stages import product, read_words, size
 from pellucid.worked.worked_example import WorkedExample
 
 ROWS = ("ids", "b_1", "b_2", "norm_weight", "norm_bias")  # a list of numbers each
-PART_MATRICES = ("ids", "w_embedding", "inputs", "sublayer", "w_1", "b_1", "w_2", "b_2", *ROWS[-2:])
+PART_MATRICES = (
+    "ids",
+    "w_embedding",
+    "inputs",
+    "sublayer",
+    "w_1",
+    "b_1",
+    "w_2",
+    "b_2",
+    "norm_weight",
+    "norm_bias",
+)
+NORM = ("norm_weight", "norm_bias")
+# The three kinds of part, by the matrix that tells them: what else is needed, and what may be given.
+NEEDED = {"ids": ("w_embedding",), "w_1": ("inputs", "w_2"), "sublayer": ("inputs",)}
+OPTIONAL = {"ids": ("scaled", "vocabulary"), "w_1": ("b_1", "b_2", *NORM), "sublayer": NORM}
 PART_STAGES = (
     *(f"decoder.{each}" for each in ("token_embeddings", "positions", "embedded")),
     *(f"feed_forward.{each}" for each in ("hidden", "activated", "output")),
@@ -40,20 +56,16 @@ PART_SHAPES = {
 def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     """Compute every stage of an example without attention: of the embeddings if `ids` are given, otherwise of
     a sublayer with its residual connection and norm. Raise an error if the shapes do not fit."""
-    given = {
-        name: torch.tensor(arguments[name], dtype=torch.float64)
-        for name in PART_MATRICES
-        if name in arguments
-    }
-    given |= {name: given[name].flatten() for name in ROWS if name in given}
-    try:
-        records, told = _embed(given, arguments) if "ids" in given else (_add_and_norm(given), {})
-    except (KeyError, IndexError, RuntimeError, ValueError) as error:
-        why = str(error).splitlines()[-1].strip().rstrip(".")
-        raise UsageError(f"the matrices do not fit together: {why}. Correct their shapes.") from None
-    tokens = {"L": list(arguments["tokens"])} if "tokens" in arguments else {}
-    words = {axis: [each] for axis, each in tokens.items()}
-    records = {name: Record(name, each.axes, each.tensor, words) for name, each in records.items()}
+    given = _read(arguments)
+    words = read_words("tokens", arguments.get("tokens"), len(given["ids" if "ids" in given else "inputs"]))
+    records, told = _embed(given, arguments) if "ids" in given else (_add_and_norm(given), {})
+    if "vocabulary" not in arguments and not any(bool(each.isnan().any()) for each in given.values()):
+        for name, each in records.items():
+            if not bool(each.tensor.isfinite().all()):
+                raise UsageError(f"{name}: it overflows float64 (1.8e308). Give smaller numbers.")
+    tokens = {"L": words} if words else {}
+    batches = {axis: [each] for axis, each in tokens.items()}
+    records = {name: Record(name, each.axes, each.tensor, batches) for name, each in records.items()}
     rows = {name: tensor if tensor.dim() == 2 else tensor[None] for name, tensor in given.items()}
     one = {name: each.tensor[0] if each.axes[0] == "B" else each.tensor for name, each in records.items()}
     sizes = {name: size(tensor) for name, tensor in (rows | one).items()}
@@ -63,6 +75,26 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     return WorkedExample(records, told, rows, tokens)
 
 
+def _read(arguments: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the matrices and rows that are given; raise an error if one of them is missing or is neither."""
+    convert("scaled", arguments.get("scaled", False), bool, {})
+    convert("vocabulary", arguments.get("vocabulary"), int | None, {"low": 1})
+    needed = next(NEEDED[first] for first in NEEDED if first in arguments)
+    if missing := next((name for name in needed if name not in arguments), None):
+        raise UsageError(f"{missing} is missing: nothing can be computed without it. Give it.")
+    given = {}
+    for name in [name for name in PART_MATRICES if name in arguments]:
+        wanted = "[1.0, 2.0, …]" if name in ROWS else "[[1.0, 2.0], …], whose rows have the same length"
+        try:
+            matrix = torch.tensor(arguments[name], dtype=torch.float64)
+        except (TypeError, ValueError):
+            raise UsageError(f"{name} is not of numbers only. Give {wanted}.") from None
+        given[name] = matrix.flatten() if name in ROWS else matrix
+        if given[name].dim() != (1 if name in ROWS else 2) or not matrix.numel():
+            raise UsageError(f"{name} has the shape {tuple(matrix.shape)}. Give {wanted}.")
+    return given
+
+
 def _embed(
     given: Mapping[str, Tensor], settings: Mapping[str, Any]
 ) -> tuple[Mapping[str, Record], dict[str, str]]:
@@ -70,20 +102,24 @@ def _embed(
     one_hot · W_E. Return the stages, and how the look-up comes about as text."""
     ids, rows = given["ids"].long(), given["w_embedding"]
     vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
+    if wrong := [each for each in given["ids"].tolist() if each not in range(vocabulary)]:
+        raise UsageError(
+            f"ids: {wrong[0]:g} is no row of W_E, whose rows are 0 to {vocabulary - 1}. Correct it."
+        )
     matrix = rows
     if vocabulary > len(rows):
         matrix = torch.full((vocabulary, width), torch.nan, dtype=torch.float64).index_copy(0, ids, rows)
-    config = ModelConfig(
-        vocabulary, width, heads=1, hidden=1, decoder_layers=1, scale_embeddings=settings.get("scaled", False)
-    )
+    scaled = settings.get("scaled", False)
+    tokens = max(vocabulary, 5)  # a model has at least 5 tokens; the matrix is set below
+    config = ModelConfig(tokens, width, heads=1, hidden=1, decoder_layers=1, scale_embeddings=scaled)
     decoder = Decoder(config, own_embedding=True).double().eval()
     assert decoder.embedding is not None
     decoder.embedding.weight.data = matrix
     decoder.path = "decoder"
     with torch.no_grad(), trace(decoder) as seen:
         embed(decoder, ids[None], None, slice(0, len(ids)), len(ids))
-    scaled = f", times √{width}" if settings.get("scaled") else ""
-    looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){scaled}"
+    times = f", times √{width}" if scaled else ""
+    looked_up = f"rows {', '.join(map(str, ids.tolist()))} of W_E ({vocabulary}×{width}){times}"
     told = {"decoder.token_embeddings": looked_up}
     if vocabulary > len(rows):
         return seen, told
@@ -101,7 +137,12 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
     if not has_layer and given["sublayer"].shape != inputs.shape:
         sizes = f"{size(given['sublayer'])} and must be {size(inputs)}"
         raise UsageError(f"sublayer is {sizes}, the shape of the inputs: the two are added.")
-    hidden = given["w_1"].shape[1] if has_layer else 1
+    hidden, width = given["w_1"].shape[-1] if has_layer else 1, inputs.shape[-1]
+    wanted = {"w_1": (width, hidden), "b_1": (hidden,), "w_2": (hidden, width), "b_2": (width,)}
+    for name, shape in {**wanted, "norm_weight": (width,), "norm_bias": (width,)}.items():
+        if name in given and given[name].shape != shape:
+            must = "×".join(map(str, shape))
+            raise UsageError(f"{name} is {size(given[name])} and must be {must}, to fit what it meets.")
     config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()
     norms = [each for each in ("weight", "bias") if f"norm_{each}" in given]

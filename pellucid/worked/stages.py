@@ -4,13 +4,15 @@ An unknown number (left out on a slide: "…") is NaN, and so is every number co
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from pellucid.errors import UsageError
 from pellucid.mask import Mask
 from pellucid.model import Dropout, See, attend
 from pellucid.seeing.watching import is_watched, watching
@@ -108,6 +110,18 @@ def run(start: Start, see: See) -> None:
 def split(matrix: Tensor, heads: int) -> Tensor:
     """Cut the columns into a slice for each head: rows × columns -> H × rows × columns/H."""
     return matrix.unflatten(-1, (heads, -1)).transpose(0, 1)
+
+
+def read_words(name: str, words: Any, rows: int) -> list[str] | None:
+    """Return the words of the rows, if any; raise an error if they are not one text for each row."""
+    if words is None:
+        return None
+    listed = [words] if isinstance(words, str) or not isinstance(words, Iterable) else list(words)
+    if wrong := next((each for each in listed if not isinstance(each, str)), None):
+        raise UsageError(f'{name}: {wrong!r} is not a word. Write ["a", "b", …], a text for each row.')
+    if len(listed) != rows:
+        raise UsageError(f"{name}: {len(listed)} words for {rows} rows. Give {rows}.")
+    return listed
 
 
 def size(matrix: Tensor) -> str:

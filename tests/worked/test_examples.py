@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import tomllib
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +17,7 @@ from documents import build
 from pellucid.errors import UsageError
 from pellucid.seeing.viewed import lines
 from pellucid.show.code_lines import code_line
-from pellucid.worked.examples import example, names, read_example
+from pellucid.worked.examples import FILES, example, names, read_example
 
 DOCS = Path(__file__).parents[2] / "docs"
 Array = np.ndarray[Any, Any]
@@ -178,13 +179,69 @@ def test_what_a_file_must_be(files: Any, text: str, message: str) -> None:
         (["004-cross"], 'no example is called "004-cross". Did you mean "004-cross-4"?'),
         (["--file", "none.toml"], "none.toml: cannot be read: No such file or directory. Give the path of"),
         (["000-masked", "--stage", "weight"], 'no tensor is called "weight". Nearest: weights'),
-        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention, so it has no claims."),
+        (["002-add-norm", "--claims"], "002-add-norm: it is not an attention. Claims about"),
     ],
 )
 def test_what_the_command_refuses(pellucid: Command, arguments: list[str], message: str) -> None:
     outcome = pellucid("example", *arguments)
     assert (outcome.code, outcome.out) == (1 if "--file" in arguments else 2, "")
     assert outcome.err.startswith(f"pellucid: {message}")
+
+
+ATTENTION = {"queries": [[1.0]], "keys": [[1.0]], "values": [[1.0]]}
+EMBEDDINGS = {"ids": [0], "w_embedding": [[1.0, 2.0]]}
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        ([], "own.json: it is not a table."),
+        ({"given": ATTENTION, "heads": "two"}, "heads = 'two' must be a whole number"),
+        ({"given": ATTENTION, "scale": [1.0]}, "scale = [1.0] is not known"),
+        ({"given": ATTENTION, "tokens": 5}, "tokens: 5 is not a word"),
+        ({"given": ATTENTION, "tokens": ["a", "b"]}, "tokens: 2 words for 1 rows. Give 1."),
+        ({"given": ATTENTION, "scaled": True}, "own.json: scaled has no effect in an attention, which has: "),
+        ({"given": EMBEDDINGS, "scaled": "yes"}, "scaled = 'yes' must be true or false"),
+        ({"given": EMBEDDINGS, "vocabulary": 0}, "vocabulary = 0 must be a whole number, 1 or more"),
+        (
+            {"given": EMBEDDINGS, "heads": 2},
+            "own.json: heads has no effect in an example with ids, which has: ",
+        ),
+        ({"given": EMBEDDINGS, "claims": {"weights": [[1]]}}, "no stage is called 'weights'"),
+        ({"given": ATTENTION, "claims": {"weights": ["12"]}}, "weights: the claim is not a matrix"),
+        (
+            {"given": ATTENTION, "products": [{"writen": "A"}]},
+            "own.json: products must be a list of tables such as",
+        ),
+        ({"given": ATTENTION, "like": ["x"]}, "no example is called"),
+    ],
+)
+def test_settings_of_a_file_that_are_wrong_or_idle_are_refused(
+    pellucid: Command, table: Any, fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.json").write_text(json.dumps(table), encoding="utf-8")
+    outcome = pellucid("example", "--file", tmp_path / "own.json")
+    assert (outcome.code, outcome.out) == (2, "") and fault in outcome.err
+
+
+def test_an_embedding_of_two_words_and_claims_without_a_place_are_shown(
+    pellucid: Command, tmp_path: Path
+) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"given": EMBEDDINGS, "claims": {"decoder.embedded": [[1, 3]]}}))
+    shown = " ".join(pellucid("example", "--file", own).out.split())
+    assert "one_hot · W_E" in shown and "judged on the page alone: --html FILE." in shown
+    own.write_text(json.dumps({"given": ATTENTION, "claims": {"weights": [["1.0", "0.0"]]}}))
+    outcome = pellucid("example", "--file", own)
+    assert " 0.0 " in outcome.out and outcome.out.endswith("2 cells: 2 wrong\n")
+    own.write_text(json.dumps({"given": ATTENTION, "claims": {"output": [["1.0"]]}}))
+    assert "computed from queries to concatenated only" in pellucid("example", "--file", own).out
+
+
+def test_an_example_is_like_one_that_is_like_another(tmp_path: Path) -> None:
+    name = next(name for name in names() if "like" in tomllib.loads(FILES[name].read_text(encoding="utf-8")))
+    (tmp_path / "own.json").write_text(json.dumps({"like": name}), encoding="utf-8")
+    assert read_example(tmp_path / "own.json").arguments == example(name).arguments
 
 
 def test_the_examples_on_the_page_of_the_notes_work(files: Any) -> None:
@@ -272,8 +329,15 @@ def test_without_scripts_the_page_says_what_the_terminal_says(name: str, tmp_pat
             {"inputs": [[1.0]], "sublayer": [[1.0, 2.0]]},
             "sublayer is 1×2 and must be 1×1, the shape of",
         ),
-        ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "the matrices do not fit together"),
-        ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "the matrices do not fit together"),
+        ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "w_1 is 2×1 and must be 1×1, to fit"),
+        ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "ids: 3 is no row of W_E, whose rows are 0 to 0."),
+        ({"ids": [1.5], "w_embedding": [[1.0], [2.0]]}, "ids: 1.5 is no row of W_E"),
+        ({"ids": [0]}, "w_embedding is missing: nothing can be computed without it."),
+        ({"inputs": [[1.0]], "sublayer": [["a"]]}, 'own.json: sublayer: "a" is not a number'),
+        ({"inputs": [[1.0, 2.0]], "sublayer": [[1.0], [2.0, 3.0]]}, "sublayer is not of numbers only. Give"),
+        ({"inputs": [[1.0]], "sublayer": [1.0]}, r"sublayer has the shape \(1,\). Give \[\["),
+        ({"inputs": [[1e308, 0.0]], "sublayer": [[1e308, 0.0]]}, "residual.sum: it overflows float64"),
+        ({"inputs": [[1.0]], "sublayer": [[1.0]], "w_query": [[1.0]]}, "w_query has no effect in an example"),
     ],
 )
 def test_matrices_of_a_file_that_do_not_fit_are_refused(

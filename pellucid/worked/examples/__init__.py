@@ -15,12 +15,13 @@ from pellucid.folder.whole_file import write
 from pellucid.seeing.viewed import page
 from pellucid.worked.attention import MATRICES, attention
 from pellucid.worked.check import Report
-from pellucid.worked.claims import number
-from pellucid.worked.parts import PART_MATRICES, work_out_part
+from pellucid.worked.claims import number, read_claims
+from pellucid.worked.parts import NEEDED, OPTIONAL, PART_MATRICES, PART_STAGES, work_out_part
 from pellucid.worked.stages import product
 from pellucid.worked.worked_example import WorkedExample
 
-SETTINGS = ("heads", "scale", "mask", "tokens", "memory_tokens", "scaled", "vocabulary")
+OF_ATTENTION = ("heads", "scale", "mask", "tokens", "memory_tokens")
+SETTINGS = (*OF_ATTENTION, "scaled", "vocabulary")
 TEXTS = ("about", "note", "lines")
 TABLES = ("given", "claims", "at", "called")
 ELIDED = re.compile(r"…\s*(\d{1,4})\s*×\s*(\d{1,4})")  # "… 8×4": known shape, unknown numbers
@@ -109,22 +110,30 @@ def read_example(path: str | Path) -> Example:
 
 
 def _table(name: str) -> dict[str, Any]:
-    if name not in FILES:
+    if not isinstance(name, str) or name not in FILES:
         near = did_you_mean(name, FILES)
         raise UsageError(f'no example is called "{name}".{near} All: pellucid example --list.')
     return tomllib.loads(FILES[name].read_text(encoding="utf-8"))
 
 
+def _with_like(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table with the inputs and settings that it leaves out, of the example that it is `like`."""
+    if "like" not in table:
+        return table
+    base = _with_like(_table(table["like"]))
+    taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
+    return {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
+
+
 def _example(name: str, table: dict[str, Any], where: str) -> Example:
-    """Make an example from the table of its file. Raise an error for unknown names, because a misspelt name
-    would silently have no effect."""
+    """Make an example from the table of its file. Raise an error for unknown names, and for names that are of
+    another kind of example, because they would silently have no effect."""
+    if not isinstance(table, dict):
+        raise UsageError(f'{where}: it is not a table. Write {{"given": {{"queries": [[…], …], …}}}}.')
     for key in TABLES:
         if not isinstance(table.get(key, {}), dict):
             raise UsageError(f"{where}: {key} must be a table, which begins with a line [{key}].")
-    if "like" in table:  # the inputs and settings that this example leaves out
-        base = _table(table["like"])
-        taken = {key: base[key] for key in (*SETTINGS, "called") if key in base}
-        table = {**taken, **table, "given": {**base["given"], **table.get("given", {})}}
+    table = _with_like(table)
     known = (*SETTINGS, *TEXTS, *TABLES, "like", "decimals", "products", "name")
     for given, listed in ((table, known), (table.get("given", {}), (*MATRICES, *PART_MATRICES))):
         if unknown := next((key for key in given if key not in listed), None):
@@ -134,14 +143,34 @@ def _example(name: str, table: dict[str, Any], where: str) -> Example:
         raise UsageError(
             f"{where}: nothing is given. Write [given] and, in it, queries = [[…], …] and so on."
         )
+    _refuse_idle(table, where)
     arguments = {key: _matrix(value, f"{where}: {key}") for key, value in table["given"].items()}
     arguments |= {key: None if table[key] == "none" else table[key] for key in SETTINGS if key in table}
     if isinstance(arguments.get("mask"), list):
         arguments["mask"] = _matrix(arguments["mask"], f"{where}: mask")
-    products = [Product(**entry) for entry in table.get("products", ())]
+    try:
+        products = [Product(**entry) for entry in table.get("products", ())]
+        list(map(str, products))
+    except (TypeError, ValueError):
+        shape = '{ written = "A · B", left = [2, 3], right = [3, 4] }'
+        raise UsageError(f"{where}: products must be a list of tables such as {shape}.") from None
     texts: dict[str, Any] = {key: str(table[key]) for key in TEXTS if key in table}
     tables = {key: table[key] for key in ("decimals", "claims", "at", "called") if key in table}
-    return Example(name, arguments, products=products, **texts, **tables)
+    read = Example(name, arguments, products=products, **texts, **tables)
+    if read.is_part:
+        read_claims(read.claims, 1, read.decimals, dict.fromkeys(PART_STAGES, ""))
+    return read
+
+
+def _refuse_idle(table: dict[str, Any], where: str) -> None:
+    """Raise an error for a matrix or a setting of another kind of example: it would have no effect."""
+    kind = next((first for first in NEEDED if first in table["given"]), None)
+    used = (kind, *NEEDED[kind], *OPTIONAL[kind], "tokens") if kind else (*MATRICES, *OF_ATTENTION)
+    given = (*table["given"], *(key for key in SETTINGS if key in table))
+    if idle := next((key for key in given if key not in used), None):
+        what = f"an example with {kind}" if kind else "an attention"
+        listed = ", ".join(used)
+        raise UsageError(f"{where}: {idle} has no effect in {what}, which has: {listed}. Leave it out.")
 
 
 def _matrix(value: Any, where: str) -> Any:
