@@ -11,7 +11,7 @@ from typing import Any
 
 from pellucid.errors import PellucidError, UsageError
 
-# What the first or last bytes of a file of ours hold, by its ending. Pellucid replaces no other files.
+# What the first or last bytes of a file of ours hold, by its usual ending. Pellucid replaces no other files.
 MARKS = {
     ".html": " · Pellucid</title>".encode(),
     ".png": b"Software\0Pellucid",
@@ -51,12 +51,11 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write(path: Any, content: bytes) -> None:
-    """Write a file completely or not at all; if that fails, or if a file of another kind is in the way, raise
-    an error that gives the reason."""
+    """Write a file completely or not at all; if that fails, or if content that has a mark of ours would
+    replace what has none, raise an error that gives the reason."""
     chosen = place(path)
-    marks = [mark for mark in MARKS.values() if mark in content[:EDGE] or mark in content[-EDGE:]]
-    if marks and os.path.lexists(chosen) and not _is_stream(chosen) and chosen.stat().st_size:
-        _refuse_foreign(chosen, marks[0])
+    if _is_marked(content[:EDGE], content[-EDGE:]) and not _is_stream(chosen):
+        refuse_foreign([chosen])
     with writing(chosen, ELSEWHERE):
         write_whole(chosen, content)
 
@@ -75,23 +74,25 @@ def place(path: Any) -> Path:
 
 
 def refuse_foreign(paths: Iterable[Path]) -> None:
-    """Raise an error if one of these files exists but was not written by Pellucid."""
+    """Raise an error if one of these files exists, is not empty, and was not written by Pellucid."""
     for path in filter(os.path.lexists, paths):
-        _refuse_foreign(path, MARKS[path.suffix])
+        start = end = b""
+        if path.is_file():
+            with suppress(OSError), path.open("rb") as file:
+                if not (size := os.stat(file.fileno()).st_size):
+                    continue
+                start = file.read(EDGE)
+                file.seek(max(0, size - EDGE))
+                end = file.read()
+        if not _is_marked(start, end):
+            raise PellucidError(
+                f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
+                "written. Move it away, or choose another name or folder."
+            )
 
 
-def _refuse_foreign(path: Path, mark: bytes) -> None:
-    edges = b""
-    if path.is_file():
-        with suppress(OSError), path.open("rb") as file:
-            edges = file.read(EDGE)
-            file.seek(max(EDGE, path.stat().st_size - EDGE))
-            edges += file.read()
-    if mark not in edges:
-        raise PellucidError(
-            f"{path} already exists, and Pellucid did not write it: it was not changed, and nothing was "
-            "written. Move it away, or choose another name or folder."
-        )
+def _is_marked(start: bytes, end: bytes) -> bool:
+    return any(mark in start or mark in end for mark in MARKS.values())
 
 
 def write_new(folder: Path, contents: Mapping[str, bytes]) -> None:

@@ -181,13 +181,14 @@ def test_a_replacement_is_on_the_disk_before_its_manifest_and_its_name_before_th
 # Files into a folder that may hold others
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "link", "empty"])
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
 @pytest.mark.parametrize("ending", MARKS)
 def test_only_a_file_of_ours_is_replaced(tmp_path: Path, ending: str, kind: str) -> None:
     ours, path = (tmp_path / f"{name}{ending}" for name in ("ours", "theirs"))
     ours.write_bytes(b"<title>" + MARKS[ending])
-    path.touch() if kind == "empty" else foreign.put(path, kind)
-    refuse_foreign([ours, tmp_path / f"new{ending}"])
+    foreign.put(path, kind)
+    (tmp_path / f"empty{ending}").touch()
+    refuse_foreign([ours, tmp_path / f"new{ending}", tmp_path / f"empty{ending}"])
     with pytest.raises(PellucidError) as error:
         refuse_foreign([ours, path])
     assert str(error.value) == (
