@@ -46,11 +46,15 @@ def run(arguments: argparse.Namespace) -> None:
     for each, run_folder in runs:
         try:
             with stop_on_signal() as stop, _showing(each) as show:
-                for step in training(each, run_folder, *asked):
-                    if chosen:
+                try:
+                    for step in training(each, run_folder, *asked):
+                        if chosen:
+                            write_new(out, {CHOSEN: chosen.encode()})
+                            chosen = ""
+                        show(step)
+                finally:
+                    if chosen and newest_step(run_folder) is not None:  # the first step failed
                         write_new(out, {CHOSEN: chosen.encode()})
-                        chosen = ""
-                    show(step)
         except KeyboardInterrupt as interrupt:
             if newest_step(run_folder) is None:
                 raise
@@ -133,7 +137,10 @@ def _started(arguments: argparse.Namespace, settings: dict[str, Any]) -> "Loaded
         return None
     from pellucid.interop.importing import load_folder
 
-    started = load_folder(Path(settings["training.start_from"]))
+    folder = settings["training.start_from"]
+    if not isinstance(folder, str):
+        raise UsageError(f"[training] start_from = {folder!r} must be text, the path of a model's folder.")
+    started = load_folder(Path(folder).expanduser())
     vocabulary = started.vocabulary
     unsaid = arguments.config is None and "data.languages" not in settings
     if arguments.to is not None or (unsaid and len(vocabulary.target_languages) > 1):

@@ -108,6 +108,7 @@ def _inherit(table: dict[str, Any], folder: Path, load: Callable[[Path], Config]
     start = training.get("start_from") if isinstance(training, dict) else None
     if not isinstance(start, str):
         return
+    start = os.path.expanduser(start)
     try:
         theirs = tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
     except (OSError, ValueError):

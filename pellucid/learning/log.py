@@ -221,9 +221,9 @@ def _write(file: FileIO, content: bytes) -> None:
 
 
 def _step_of(line: str) -> float:
-    """Return the step in a line of metrics.jsonl; infinity for the final average or an incomplete line."""
+    """Return the step in a line of metrics.jsonl; infinity for a run's last line or a broken one."""
     try:
         entry = json.loads(line)
-        return math.inf if "average" in entry else int(entry["step"])
+        return math.inf if "kept" in entry else int(entry["step"])
     except (ValueError, KeyError, TypeError):
         return math.inf

@@ -6,7 +6,7 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import short_names
 from pellucid.data.batch import Batch, Order, batches
 from pellucid.data.corpus import Pair
-from pellucid.data.examples import Examples, encode, encode_pairs
+from pellucid.data.examples import Examples, encode_pairs
 from pellucid.data.order import quotas_of
 from pellucid.data.store import Prepared
 from pellucid.errors import UsageError
@@ -53,6 +53,6 @@ def validation_of(
     warn_if_identical("validation", found)
     corpora: dict[str, tuple[list[Batch], list[Pair]]] = {}
     for name, pairs in corpora_of(text.validation, config.data.languages).items():
-        kept, _ = encode(pairs, vocabulary, config.data)
+        kept, _ = encode_pairs(pairs, vocabulary, config.data)
         corpora[name] = [*batches(kept, vocabulary, config.training.batch_tokens, 0, 0)], pairs
     return corpora

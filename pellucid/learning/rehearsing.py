@@ -5,11 +5,11 @@ import itertools
 import math
 import shutil
 import time
-from contextlib import closing
+from contextlib import closing, nullcontext
 from statistics import fmean
 
 from pellucid.data.batch import window_size
-from pellucid.learning.claim import refuse_taken
+from pellucid.learning.claim import LOCK, alone_in, refuse_taken
 from pellucid.learning.cost import cost_of, plan
 from pellucid.learning.ranks import Ranks, rank_here
 from pellucid.learning.setting_up import Run, set_up
@@ -27,8 +27,10 @@ def rehearse(asked: Request) -> None:
     here = rank_here()
     if not here.is_first:  # one process speaks for all
         return
-    run, settings = set_up(asked, asked.report, StopRequest(), Ranks()), asked.config.training
-    learner, count = run.learner, here.count
+    # Setting up repairs the folder of a run that was killed, which must not be one that is at work.
+    with alone_in(asked.out) if (asked.out / LOCK).exists() else nullcontext():
+        run = set_up(asked, asked.report, StopRequest(), Ranks())
+    settings, learner, count = run.config.training, run.learner, here.count
     windows = max(1.0, sum(run.order.quotas) / window_size(run.examples, settings.batch_tokens))
     batches = sum(1 for _ in itertools.takewhile(lambda each: each[0][0] == 0, run.batches(0)))
     steps, about = math.ceil(windows * batches / settings.accumulate), "about " * (windows > 1)
@@ -68,12 +70,12 @@ def _report_pace(run: Run, count: int) -> None:
             seconds.append(time.perf_counter() - now)
             costs.append(cost_of([batch for _, batch in taken], seconds[-1], run.learner, run.ranks))
     step, counted = fmean(seconds[1:] or seconds), costs[1:] or costs
-    hours = settings.steps * step / 3600
+    hours = min(settings.steps * step / 3600, (settings.minutes or math.inf) / 60)
     names = ("tokens_a_second", "used", "padding")
     tokens, used, padding = (fmean(getattr(each, name) for each in counted) for name in names)
     alone = f" in one process of {count}" * (count > 1)
     run.report(
         f"{len(costs)} steps were tried{alone}: {step:,.2f} seconds a step, {tokens:,.0f} tokens a second, "
         f"{used:.0%} of what the device does in products, {padding:.0%} padding, "
-        f"{costs[-1].memory:,} MB used; {settings.steps:,} steps take {hours:,.1f} hours, without validations"
+        f"{costs[-1].memory:,} MB used; all takes up to {hours:,.1f} hours, without validations"
     )

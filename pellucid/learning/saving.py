@@ -99,7 +99,8 @@ def finish(run: Run) -> dict[str, Any]:
 
 
 def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
-    aside = checkpoint.whole_states(run.out / AVERAGING) if run.config.training.average else ()
+    is_tried = bool(run.config.training.average and run.validation)
+    aside = checkpoint.whole_states(run.out / AVERAGING) if is_tried else ()
     states = [state for state in aside if state.step <= run.position.step][::-1]
     steps, validation = [state.step for state in states], None
     what = average_name(steps)

@@ -13,6 +13,7 @@ import torch
 from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
 from pellucid.data.batch import Batch, Order, Place, make_batch, plan_batches
+from pellucid.data.corpus import fingerprint
 from pellucid.data.examples import Examples, sample_again
 from pellucid.data.sifting import Array, ParallelText
 from pellucid.data.store import Prepared
@@ -31,6 +32,7 @@ from pellucid.learning.stop import StopRequest
 from pellucid.learning.text import Request, fingerprints, overlap, read_text
 from pellucid.learning.validation import Corpora
 from pellucid.model import Transformer, initialise
+from pellucid.text.subwords import can_sample
 from pellucid.text.vocabulary import Vocabulary
 
 # Settings that decide when a run stops and what it keeps; they may differ in a resumed run.
@@ -100,6 +102,8 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
     torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report, ranks)
     position = _position_of(saved, asked.out) if saved else Position()
+    if saved and not _judges_alike(from_table(saved.state["config"]), config, saved.state["data"], data):
+        position.best, position.stale = None, 0  # scores on other text, or of another measure
     text = read_text(asked)
     model = None
     if saved:
@@ -110,6 +114,9 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
         vocabulary = text.train.vocabulary
     else:
         vocabulary = prepare_vocabulary(text.train, config)
+    if config.vocabulary.sampling and not all(map(can_sample, (vocabulary.source, vocabulary.target))):
+        only = "only a vocabulary of the kind unigram can split words at random"
+        raise UsageError(f"[vocabulary] sampling = {config.vocabulary.sampling}: {only}. Set sampling = 0.")
     examples, order = examples_of(config, vocabulary, report, text)
     validation = validation_of(config, vocabulary, report, text)
     if doubt := isinstance(text.train, ParallelText) and overlap(text.train, text.validation):
@@ -171,6 +178,17 @@ def _read_state(
     elif asked.resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")
     return saved, data
+
+
+def _judges_alike(then: Config, now: Config, old: Hashes, new: Hashes) -> bool:
+    """Return whether validations then and now score the same text by the same measure. old, new: the SHA-256
+    of the data."""
+    if then.training.validation_metric != now.training.validation_metric:
+        return False
+    if then.data.held_out or now.data.held_out:  # from the text to learn from
+        return then.data.held_out == now.data.held_out and old == new
+    texts = {*fingerprint(now.data.validation).values(), new.get("validation_pairs", "")}
+    return len(then.data.validation) == len(now.data.validation) and texts <= {*old.values(), ""}
 
 
 def _refuse_changes(

@@ -55,9 +55,22 @@ def check_text(asked: Request) -> None:
     if not data.train and not data.prepared and not asked.pairs:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
+    _refuse_same_sources(data)
     if data.held_out and (data.validation or asked.validation_pairs):
         both = f"[data] held_out = {data.held_out} and validation text are both given"
         raise UsageError(f"{both}. Choose one of the two to validate on, and leave the other out.")
+
+
+def _refuse_same_sources(data: DataConfig) -> None:
+    """Raise an error if two corpora in one language have the same file of sources, which is their name."""
+    several, known = len(data.languages) > 1, set[tuple[str, int]]()
+    for number, (source, *_) in enumerate(data.train):
+        if (source, number * several) in known:
+            raise UsageError(
+                f"[data] train names {source} as the source of two corpora. Join them, in two new files; to "
+                "let a corpus come more often, set weights."
+            )
+        known.add((source, number * several))
 
 
 def read_text(asked: Request) -> Text:

@@ -8,6 +8,7 @@ import itertools
 import mmap
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,16 +50,19 @@ class Workers:
         if not count:
             return
         parameters = list(model.parameters())
-        folder = SHARED_MEMORY if os.path.isdir(SHARED_MEMORY) else None
-        with tempfile.TemporaryFile(dir=folder) as memory:
-            memory.truncate((1 + count) * sum(each.numel() * each.element_size() for each in parameters))
+        program = f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"  # not those of the working folder
+        size = (1 + count) * sum(each.numel() * each.element_size() for each in parameters)
+        # In a container it may be small, and what does not fit there is a bus error.
+        fits = os.path.isdir(SHARED_MEMORY) and shutil.disk_usage(SHARED_MEMORY).free > size
+        with tempfile.TemporaryFile(dir=SHARED_MEMORY if fits else None) as memory:
+            memory.truncate(size)
             weights, *self._gradients = shared_tensors(memory.fileno(), parameters)
             for parameter, weight in zip(parameters, weights, strict=True):
                 parameter.data = weight.copy_(parameter.data)
             for number in range(count):
                 ours, theirs = Pipe()
                 handles = theirs.fileno(), memory.fileno()
-                arguments = [sys.executable, "-c", PROGRAM, *map(str, handles), str(number)]
+                arguments = [sys.executable, "-c", program, *map(str, handles), str(number)]
                 # A session of its own: Ctrl-C stops the training, which then ends its workers.
                 process = subprocess.Popen(arguments, pass_fds=handles, start_new_session=True)
                 self._processes.append(process)

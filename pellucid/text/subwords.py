@@ -33,6 +33,16 @@ def sample(
     return sampled
 
 
+def can_sample(model: object) -> bool:
+    """Return whether a vocabulary knows several ways to split a word, each with its probability."""
+    try:
+        return isinstance(model, SentencePieceProcessor) and bool(
+            model.nbest_encode_as_ids("a", nbest_size=1)
+        )
+    except RuntimeError:  # it is of another kind
+        return False
+
+
 @functools.lru_cache(maxsize=100_000)
 def _segmentations(
     model: SentencePieceProcessor, word: tuple[int, ...], power: float

@@ -36,6 +36,10 @@ def make_call(
     index of the first sentence."""
     chosen, never = options_of(options, defaults), forbidden_ids(model, vocabulary)
     prefixes = prefixes_of(options.get("prefix"), sentences, vocabulary, never)
+    size = model.config.target_size
+    if outside := [each for each in defaults.suppressed if not 0 <= each < size]:
+        ids = f"but the vocabulary has the ids 0 to {size - 1}"
+        raise UsageError(f"[translation] suppressed names the id {outside[0]}, {ids}. Leave it out.")
     special = SpecialIds(model.config.start_id, model.config.end_id, [*never, *defaults.suppressed])
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True), first):

@@ -1,0 +1,167 @@
+"""Requests that are plausible and unusual: each is carried out, or refused in one line."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import short_runs
+from command import Command
+from learners import batch, learner
+
+import pellucid as library
+from pellucid.errors import PellucidError, UsageError
+from pellucid.learning import choosing, workers
+from pellucid.learning.claim import alone_in
+from pellucid.learning.learner import Learner
+from pellucid.learning.measuring import Pace
+from pellucid.learning.rehearsing import rehearse
+from pellucid.learning.text import Request
+
+
+def changed(folder: Path, settings: dict[str, Any], **data: Any) -> library.Config:
+    """A short run's configuration with these settings and, of [data], these entries."""
+    config = short_runs.config(folder, settings)
+    return replace(config, data=replace(config.data, **data))
+
+
+def test_a_rehearsal_leaves_a_run_at_work_alone(tmp_path: Path) -> None:
+    config, out = short_runs.config(tmp_path / "data"), tmp_path / "run"
+    library.train(config, out)
+    (out / "last" / ".new").mkdir()  # as while a run writes
+    with alone_in(out), pytest.raises(PellucidError, match="another training run is using this folder"):
+        rehearse(Request(config, out, resume=True, device="cpu"))
+    assert (out / "last" / ".new").exists()
+    rehearse(Request(config, out, resume=True, device="cpu"))
+
+
+@pytest.mark.skipif(not Path(workers.SHARED_MEMORY).is_dir(), reason="only Linux has such a folder")
+@pytest.mark.parametrize("free", [10, 10**9])
+def test_workers_share_the_disk_where_shared_memory_is_small(
+    free: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders, make = list[str | None](), workers.tempfile.TemporaryFile
+    monkeypatch.setattr(workers.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    monkeypatch.setattr(
+        workers.tempfile, "TemporaryFile", lambda dir: [folders.append(dir), make(dir=dir)][1]
+    )
+    _learn_divided()
+    assert folders == [None if free == 10 else workers.SHARED_MEMORY]
+
+
+def test_workers_take_no_modules_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    _learn_divided()
+
+
+def _learn_divided() -> None:
+    """Learn one batch with a worker process."""
+    workers.torch.set_num_threads(2)
+    learning = learner()
+    try:
+        learning.start_workers()
+        assert learning.learn([batch(2, 3, 4)], 1).loss > 0
+    finally:
+        learning.close()
+        workers.torch.set_num_threads(1)
+
+
+def test_two_corpora_with_one_file_of_sources_are_refused(tmp_path: Path, pellucid: Command) -> None:
+    source, target = short_runs.write(tmp_path, "one", short_runs.pairs(20))
+    (tmp_path / "c.toml").write_text(f"[data]\ntrain = {json.dumps([[source, target]] * 2)}\n", "utf-8")
+    for verb in ("train", "prepare"):
+        refused = pellucid(verb, tmp_path / "c.toml", *(["--out"] * (verb == "train")), tmp_path / "out")
+        said = f"pellucid: [data] train names {source} as the source of two corpora. Join them, in two new"
+        assert refused.code == 2 and refused.err.startswith(said) and not (tmp_path / "out").exists()
+
+
+def test_a_run_that_goes_on_without_validation_text_keeps_its_last_model(tmp_path: Path) -> None:
+    config, out = short_runs.config(tmp_path / "data"), tmp_path / "run"
+    library.train(config, out)
+    without = changed(tmp_path / "data", {"training.steps": 8}, validation=())
+    for _ in range(2):
+        library.train(without, out, resume=True, accept=["data"])
+    assert short_runs.same_weights(out, out / "last")
+
+
+def test_scores_of_another_measure_do_not_decide_which_model_is_best(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    library.train(short_runs.config(tmp_path / "data"), out)  # BLEU: 0 or more
+    by_loss = short_runs.config(
+        tmp_path / "data",
+        {"training.steps": 9, "training.average": 0, "training.validation_metric": "loss"},
+    )
+    accept = ["training.validation_metric", "training.average"]
+    library.train(by_loss, out, resume=True, accept=accept)
+    entries = short_runs.all_metrics(out)
+    losses = {entry["step"]: entry["validation"]["loss"] for entry in entries[6:] if "validation" in entry}
+    assert entries[-1]["kept"] == f"step {min(losses, key=lambda step: losses[step])}"
+
+
+def test_a_finished_run_that_goes_on_has_one_last_line_in_its_metrics(tmp_path: Path) -> None:
+    for steps in (4, 6):
+        config = short_runs.config(tmp_path / "data", {"training.steps": steps, "training.average": 0})
+        library.train(config, tmp_path / "run", resume=True)
+    ends = ["kept" in entry for entry in short_runs.all_metrics(tmp_path / "run")]
+    assert ends == [False] * 6 + [True]
+
+
+def test_a_vocabulary_that_cannot_sample_is_refused(tmp_path: Path) -> None:
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "first")
+    text = short_runs.write(tmp_path / "data", "new", short_runs.pairs(20, seed=2))
+    table = {"data": {"train": text}, "training": {"start_from": str(tmp_path / "first"), "steps": 2}}
+    config = table | {"vocabulary": {"sampling": 0.2}}
+    with pytest.raises(UsageError, match=r"\[vocabulary\] sampling = 0.2: only a vocabulary of the kind"):
+        library.train(config, tmp_path / "second")
+
+
+def test_a_model_to_start_from_may_lie_in_the_home_folder(
+    tmp_path: Path, pellucid: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "first")
+    source, target = short_runs.write(tmp_path / "data", "new", short_runs.pairs(20, seed=2))
+    table = f"[data]\ntrain = {json.dumps([source, target])}\n[training]\nsteps = 2\nthreads = 1\n"
+    (tmp_path / "c.toml").write_text(table + 'start_from = "~/first"\n', "utf-8")
+    outcome = pellucid("train", tmp_path / "c.toml", "--out", tmp_path / "second")
+    assert outcome.code == 0, outcome.err
+    assert library.load(tmp_path / "second").config.model.width == 16
+    (tmp_path / "c.toml").write_text(table, "utf-8")
+    named = "train", tmp_path / "c.toml", "--out", tmp_path / "third", "--set"
+    assert pellucid(*named, "training.start_from=~/first").code == 0
+    for wrong in ("2024", "true", '["first"]'):
+        refused = pellucid(*named, f"training.start_from={wrong}")
+        assert refused.code == 2 and "start_from = " in refused.err and " must be text" in refused.err
+
+
+def test_chosen_settings_are_written_though_the_first_step_fails(
+    tmp_path: Path, pellucid: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PellucidError("no room.")
+
+    monkeypatch.setattr(choosing, "measure", lambda *_: Pace(1.0, 30.0, 0.01))
+    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
+    command = ["train", "--source", source, "--target", target, "--out", tmp_path / "run", "--minutes", 1]
+    command += ["--set", "training.threads=1", "--set", "training.steps=2"]
+    with monkeypatch.context() as broken:
+        broken.setattr(Learner, "learn", fail)
+        outcome = pellucid(*command)
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (1, "pellucid: no room.")
+    assert (tmp_path / "run" / "train.toml").exists()
+    monkeypatch.setattr(choosing, "measure", lambda *_: pytest.fail("it was chosen anew"))
+    assert pellucid(*command, "--resume").code == 0
+
+
+def test_suppressed_ids_that_the_vocabulary_does_not_have_are_refused(
+    tmp_path: Path, pellucid: Command
+) -> None:
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    assert pellucid("set", tmp_path / "run", "translation.suppressed=[999]").code == 0
+    outcome = pellucid("translate", tmp_path / "run", stdin=b"ab ba\n")
+    assert outcome.code == 2 and "[translation] suppressed names the id 999, but the" in outcome.err
