@@ -1,8 +1,9 @@
 """pellucid train: from parallel text to a model folder."""
 
 import argparse
+import itertools
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,6 @@ def run(arguments: argparse.Namespace) -> None:
     for line in chosen.splitlines():
         tell(line)
     from pellucid.folder.checkpoint import newest_step
-    from pellucid.folder.whole_file import write_new
     from pellucid.learning.ranks import rank_here
     from pellucid.learning.rehearsing import rehearse
     from pellucid.learning.run import training
@@ -46,15 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     for each, run_folder in runs:
         try:
             with stop_on_signal() as stop, _showing(each) as show:
-                try:
-                    for step in training(each, run_folder, *asked):
-                        if chosen:
-                            write_new(out, {CHOSEN: chosen.encode()})
-                            chosen = ""
-                        show(step)
-                finally:
-                    if chosen and newest_step(run_folder) is not None:  # the first step failed
-                        write_new(out, {CHOSEN: chosen.encode()})
+                for step in _keeping(chosen, out, run_folder, training(each, run_folder, *asked)):
+                    show(step)
         except KeyboardInterrupt as interrupt:
             if newest_step(run_folder) is None:
                 raise
@@ -63,6 +56,20 @@ def run(arguments: argparse.Namespace) -> None:
             raise Interrupted(f"stopped by {stop.name}; {run_folder} is done.", stop.number)
     for line in _next(config, out, arguments.seeds) if rank_here().is_first else ():
         tell(line)
+
+
+def _keeping(chosen: str, out: Path, folder: Path, steps: Iterator["Step"]) -> Iterator["Step"]:
+    """Yield the steps of a training in `folder`; after the first one, or if it fails, write down the settings
+    that were chosen: a resume needs them."""
+    from pellucid.folder.checkpoint import newest_step
+    from pellucid.folder.whole_file import write_new
+
+    try:
+        first = list(itertools.islice(steps, 1))
+    finally:
+        if chosen and newest_step(folder) is not None:
+            write_new(out, {CHOSEN: chosen.encode()})
+    yield from itertools.chain(first, steps)
 
 
 def _showing(config: Config) -> AbstractContextManager[Callable[["Step"], None]]:

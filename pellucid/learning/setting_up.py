@@ -101,9 +101,7 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
     prepare_torch(config.training)
     torch.manual_seed(config.training.seed)
     saved, data = _read_state(asked, report, ranks)
-    position = _position_of(saved, asked.out) if saved else Position()
-    if saved and not _judges_alike(from_table(saved.state["config"]), config, saved.state["data"], data):
-        position.best, position.stale = None, 0  # scores on other text, or of another measure
+    position = _position_of(saved, config, data, asked.out) if saved else Position()
     text = read_text(asked)
     model = None
     if saved:
@@ -144,14 +142,17 @@ def prepare_torch(training: TrainingConfig) -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
 
-def _position_of(saved: checkpoint.TrainingState, out: Path) -> Position:
+def _position_of(saved: checkpoint.TrainingState, config: Config, data: Hashes, out: Path) -> Position:
     try:
-        return Position(**saved.state["position"])
+        position = Position(**saved.state["position"])
     except TypeError:  # fields have other names
         raise PellucidError(
             f"{out}/checkpoints/step-{saved.step}: another version of Pellucid wrote this checkpoint. Resume "
             f"with that version, or begin a new run from the model: [training] start_from = {str(out)!r}"
         ) from None
+    if not _judges_alike(from_table(saved.state["config"]), config, saved.state["data"], data):
+        position.best, position.stale = None, 0  # scores on other text, or of another measure
+    return position
 
 
 def _read_state(
