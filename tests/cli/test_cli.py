@@ -269,3 +269,11 @@ def test_however_lines_arrive_messages_number_them_from_the_first(
     assert unknown.startswith("pellucid: warning: standard input:3, 5: the model has no word 'ZZ'.")
     bad = pellucid("translate", toy_model, stdin=b"a b\nc d\n\xff\n").err
     assert bad.startswith("pellucid: standard input:3: not UTF-8: byte 0xff at position 1 of the line.")
+
+
+def test_the_json_in_the_docs_is_what_is_printed(pellucid: Command) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    shown = json.loads(next(line for line in page.splitlines() if line.startswith('{"text": "Me gustan')))
+    found = json.loads(pellucid("translate", "demo", "--to", "es", "--json", stdin=b"I like cats\n").out)
+    assert found.pop("score") == pytest.approx(shown.pop("score"), abs=1e-4)
+    assert found == shown
