@@ -22,8 +22,9 @@ torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # the same in processes that tests start
 # Under nohup, or as a job in the background, a process ignores signals that tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-if os.name != "nt":
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+HANG_UP = [signal.SIGHUP] if os.name != "nt" else []
+for each in HANG_UP:
+    signal.signal(each, signal.SIG_DFL)
 
 
 SECONDS = 60  # of a processor, after which a test that is not marked slow is stopped
@@ -67,10 +68,14 @@ def pellucid(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixtur
 
     def run(*argv: object, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), "ascii"))
+        handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, *HANG_UP)}
         try:
             code = main([str(argument) for argument in argv])
         except SystemExit as stop:  # argparse's own
             code = int(stop.code or 0)
+        finally:  # `serve` changes them for its process, which is the tests' own here
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
         captured = capsysbinary.readouterr()
         return Outcome(code, captured.out.decode(), captured.err.decode())
 

@@ -10,6 +10,7 @@ EXIT_CODES = {
     0: "It did what was asked.",
     1: "It failed; one message on standard error says why.",
     2: "It was called wrongly: the message names the option.",
+    129: "A terminal that closed ended it (SIGHUP).",
     130: "Ctrl-C ended it.",
     143: "SIGTERM ended it.",
 }

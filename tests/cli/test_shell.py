@@ -97,7 +97,7 @@ def test_the_exit_codes_are_those_of_the_table(pellucid: Command, monkeypatch: p
         monkeypatch.setattr(command, "main", main)
         return cli.main([])
 
-    assert [stopped(), stopped(15)] == [130, 143]
+    assert [stopped(1), stopped(), stopped(15)] == [129, 130, 143]
 
 
 def test_inspect_tells_a_program_the_same(pellucid: Command, toy_model: Path) -> None:
