@@ -67,7 +67,7 @@ def _keeping(chosen: str, out: Path, folder: Path, steps: Iterator["Step"]) -> I
     try:
         first = list(itertools.islice(steps, 1))
     finally:
-        if chosen and newest_step(folder) is not None:
+        if chosen and not (out / CHOSEN).exists() and newest_step(folder) is not None:
             write_new(out, {CHOSEN: chosen.encode()})
     yield from itertools.chain(first, steps)
 

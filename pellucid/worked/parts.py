@@ -21,19 +21,8 @@ from pellucid.worked.stages import product, read_words, size
 from pellucid.worked.worked_example import WorkedExample
 
 ROWS = ("ids", "b_1", "b_2", "norm_weight", "norm_bias")  # a list of numbers each
-PART_MATRICES = (
-    "ids",
-    "w_embedding",
-    "inputs",
-    "sublayer",
-    "w_1",
-    "b_1",
-    "w_2",
-    "b_2",
-    "norm_weight",
-    "norm_bias",
-)
 NORM = ("norm_weight", "norm_bias")
+PART_MATRICES = ("ids", "w_embedding", "inputs", "sublayer", "w_1", "b_1", "w_2", "b_2", *NORM)
 # The three kinds of part, by the matrix that tells them: what else is needed, and what may be given.
 NEEDED = {"ids": ("w_embedding",), "w_1": ("inputs", "w_2"), "sublayer": ("inputs",)}
 OPTIONAL = {"ids": ("scaled", "vocabulary"), "w_1": ("b_1", "b_2", *NORM), "sublayer": NORM}
@@ -59,7 +48,7 @@ def work_out_part(arguments: Mapping[str, Any]) -> WorkedExample:
     given = _read(arguments)
     words = read_words("tokens", arguments.get("tokens"), len(given["ids" if "ids" in given else "inputs"]))
     records, told = _embed(given, arguments) if "ids" in given else (_add_and_norm(given), {})
-    if "vocabulary" not in arguments and not any(bool(each.isnan().any()) for each in given.values()):
+    if arguments.get("vocabulary") is None and not any(bool(each.isnan().any()) for each in given.values()):
         for name, each in records.items():
             if not bool(each.tensor.isfinite().all()):
                 raise UsageError(f"{name}: it overflows float64 (1.8e308). Give smaller numbers.")
@@ -101,11 +90,14 @@ def _embed(
     """Compute the embeddings of the ids. If the whole embedding matrix is given, also compute the look-up as
     one_hot · W_E. Return the stages, and how the look-up comes about as text."""
     ids, rows = given["ids"].long(), given["w_embedding"]
-    vocabulary, width = settings.get("vocabulary", len(rows)), rows.shape[1]
+    vocabulary, width = settings.get("vocabulary") or len(rows), rows.shape[1]
     if wrong := [each for each in given["ids"].tolist() if each not in range(vocabulary)]:
         raise UsageError(
             f"ids: {wrong[0]:g} is no row of W_E, whose rows are 0 to {vocabulary - 1}. Correct it."
         )
+    if vocabulary < len(rows) or (vocabulary > len(rows) and len(ids) != len(rows)):
+        each = f"a row for each of the {len(ids)} ids, or all {vocabulary}"
+        raise UsageError(f"w_embedding has {len(rows)} rows, but vocabulary = {vocabulary}. Give {each}.")
     matrix = rows
     if vocabulary > len(rows):
         matrix = torch.full((vocabulary, width), torch.nan, dtype=torch.float64).index_copy(0, ids, rows)
