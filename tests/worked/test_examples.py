@@ -202,6 +202,10 @@ EMBEDDINGS = {"ids": [0], "w_embedding": [[1.0, 2.0]]}
         ({"given": ATTENTION, "tokens": ["a", "b"]}, "tokens: 2 words for 1 rows. Give 1."),
         ({"given": ATTENTION, "scaled": True}, "own.json: scaled has no effect in an attention, which has: "),
         ({"given": EMBEDDINGS, "scaled": "yes"}, "scaled = 'yes' must be true or false"),
+        (
+            {"given": EMBEDDINGS | {"ids": [0, 1]}, "vocabulary": 9},
+            "w_embedding has 1 rows, but vocabulary = 9",
+        ),
         ({"given": EMBEDDINGS, "vocabulary": 0}, "vocabulary = 0 must be a whole number, 1 or more"),
         (
             {"given": EMBEDDINGS, "heads": 2},
