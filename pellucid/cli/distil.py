@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.cli.arguments import CHOSEN
 from pellucid.cli.bulk import settings_of, translate_file
 from pellucid.cli.lines import put, sides, tell
-from pellucid.config.toml_file import read
+from pellucid.config.toml_file import check_accepted, read
 from pellucid.data.corpus import fingerprint, read_lines, read_rows
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import write_new, write_whole
@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.learning.stop import Interrupted, stop_on_signal
 
     check_values({"beam": arguments.beam})
+    check_accepted(arguments.accept)
     out, text = arguments.out, list[list[str]]()
     if arguments.test is not None or arguments.reference is not None:
         text = sides(argparse.Namespace(data=None, **vars(arguments)), "test", "reference")
@@ -157,7 +158,7 @@ def _train(arguments: argparse.Namespace, out: Path, learned: Mapping[str, Any])
         wanted = {**STUDENT, **learned, **settings}
         config, chosen = choose_settings(files, wanted, arguments.device, out, tell, None)
         write_new(out, {CHOSEN: chosen.encode()})
-    train(config, out, resume=True, device=arguments.device)
+    train(config, out, resume=True, accept=arguments.accept, device=arguments.device)
 
 
 def _compare(asked: argparse.Namespace, text: list[list[str]], out: Path) -> None:

@@ -3,6 +3,7 @@
 The model's own modules compute them with small matrices in float64. The stages have their names in a trace.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -92,9 +93,8 @@ def _embed(
     ids, rows = given["ids"].long(), given["w_embedding"]
     vocabulary, width = settings.get("vocabulary") or len(rows), rows.shape[1]
     if wrong := [each for each in given["ids"].tolist() if each not in range(vocabulary)]:
-        raise UsageError(
-            f"ids: {wrong[0]:g} is no row of W_E, whose rows are 0 to {vocabulary - 1}. Correct it."
-        )
+        shown = "…" if math.isnan(wrong[0]) else f"{wrong[0]:g}"
+        raise UsageError(f"ids: {shown} is no row of W_E, whose rows are 0 to {vocabulary - 1}. Correct it.")
     if vocabulary < len(rows) or (vocabulary > len(rows) and len(ids) != len(rows)):
         each = f"a row for each of the {len(ids)} ids, or all {vocabulary}"
         raise UsageError(f"w_embedding has {len(rows)} rows, but vocabulary = {vocabulary}. Give {each}.")

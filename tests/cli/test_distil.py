@@ -71,6 +71,9 @@ def test_a_student_is_made_of_what_the_teacher_says(
     outcome = pellucid(*command, "--resume", "--test", new[0], "--reference", new[1])
     assert outcome.code == 0 and "The teacher's chrF is 0: are the references" in outcome.err
     assert json.loads((out / "distilled.json").read_text())["chrf_share"] == "nan"
+    changed = *command, "--resume", "--set", "training.label_smoothing=0.2"
+    assert "or accept them: --accept section.key (or --accept data)" in pellucid(*changed).err
+    assert pellucid(*changed, "--accept", "training.label_smoothing").code == 0
     page = tmp_path / "page.html"
     explained = pellucid("explain", out, SOURCES[9], "--html", page, "--beside", toy_model)
     assert explained.code == 0 and page.exists(), explained.err
@@ -87,6 +90,7 @@ def test_what_is_wrong_is_said_before_the_work(
         (["--test", none, "--reference", none], 1, f"{none} is empty, so there is nothing to compare with."),
         (["--test", two, "--reference", text], 1, f"{two} has 2 lines and {text} has 240"),
         (["--beam", 0], 2, "--beam 0 must be a whole number from 1 to 1000."),
+        (["--accept", "rate"], 2, 'accept: there is no setting "rate".'),
         (["--to", "fr"], 2, "the model does not name its languages, so 'fr' cannot be chosen."),
     ):
         outcome = pellucid(*command, *more)

@@ -336,6 +336,7 @@ def test_without_scripts_the_page_says_what_the_terminal_says(name: str, tmp_pat
         ({"inputs": [[1.0]], "w_1": [[1.0], [2.0]], "w_2": [[1.0]]}, "w_1 is 2×1 and must be 1×1, to fit"),
         ({"ids": [[3]], "w_embedding": [[1.0, 2.0]]}, "ids: 3 is no row of W_E, whose rows are 0 to 0."),
         ({"ids": [1.5], "w_embedding": [[1.0], [2.0]]}, "ids: 1.5 is no row of W_E"),
+        ({"ids": [1, float("nan")], "w_embedding": [[1.0], [2.0]]}, "ids: … is no row of W_E"),
         ({"ids": [0]}, "w_embedding is missing: nothing can be computed without it."),
         ({"inputs": [[1.0]], "sublayer": [["a"]]}, 'own.json: sublayer: "a" is not a number'),
         ({"inputs": [[1.0, 2.0]], "sublayer": [[1.0], [2.0, 3.0]]}, "sublayer is not of numbers only. Give"),
