@@ -50,14 +50,20 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
         raise UsageError("--source and --out belong together, and --resume to both. Give both files.")
     if str(out) == "-":
         raise UsageError("--out - : standard output takes no part of --resume. Leave --source and --out out.")
-    if not Path(source).is_file():
-        reason = "this is a folder. Name a file" if Path(source).is_dir() else "there is no such file"
-        raise PellucidError(f"{source}: {reason}. Text from a pipe goes to standard input.")
+    check_source(source)
     if kind_of(out) and (arguments.json or arguments.n_best):
         raise UsageError(f"--json and --n-best write a format of their own. Give --out no {kind_of(out)}.")
     part = Path(f"{place(out)}.part")
     with alone_with(part):
         _translate_part(part, arguments, options, rows_of)
+
+
+def check_source(source: str) -> None:
+    """Raise an error unless this is a file: it is read more than once."""
+    if not Path(source).is_file():
+        there = "this is a pipe. Write its text to a file first" if Path(source).exists() else "no such file"
+        reason = "this is a folder. Name a file" if Path(source).is_dir() else there
+        raise PellucidError(f"{source}: {reason}.")
 
 
 @contextmanager

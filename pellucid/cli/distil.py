@@ -16,9 +16,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.arguments import CHOSEN
-from pellucid.cli.bulk import settings_of, translate_file
+from pellucid.cli.bulk import check_source, settings_of, translate_file
 from pellucid.cli.lines import put, sides, tell
-from pellucid.config.toml_file import check_accepted, read
+from pellucid.config.toml_file import check_accepted, from_table, override, read
 from pellucid.data.corpus import fingerprint, read_lines, read_rows
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.whole_file import write_new, write_whole
@@ -44,6 +44,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     check_values({"beam": arguments.beam})
     check_accepted(arguments.accept)
+    check_source(arguments.source)
+    _check_settings(_settings(arguments))
     out, text = arguments.out, list[list[str]]()
     if arguments.test is not None or arguments.reference is not None:
         text = sides(argparse.Namespace(data=None, **vars(arguments)), "test", "reference")
@@ -67,6 +69,20 @@ def run(arguments: argparse.Namespace) -> None:
     if stop.number is not None:
         raise Interrupted(f"stopped by {stop.name}; the student in {out} is trained.", stop.number)
     _compare(inner, text, out)
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of the student that the command names."""
+    limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
+    return limit | dict(arguments.settings)
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise an error if one of them is wrong, before the teacher's work."""
+    table: dict[str, Any] = {}
+    override(table, {**STUDENT, **settings}, "distil")
+    if from_table(table, where="distil").training.start_from is not None:
+        raise UsageError("distil: a student starts from the beginning. Leave training.start_from out.")
 
 
 def _begin(asked: argparse.Namespace, out: Path, resume: bool) -> dict[str, Any]:
@@ -150,8 +166,7 @@ def _train(arguments: argparse.Namespace, out: Path, learned: Mapping[str, Any])
     from pellucid.learning.choosing import choose_settings
     from pellucid.learning.run import train
 
-    limit = {} if arguments.minutes is None else {"training.minutes": arguments.minutes}
-    settings, path, files = limit | dict(arguments.settings), out / CHOSEN, [str(out / TRAIN)]
+    settings, path, files = _settings(arguments), out / CHOSEN, [str(out / TRAIN)]
     if path.exists():
         config = read(path, {"data.train": [files]} | settings)
     else:

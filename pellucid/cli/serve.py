@@ -27,10 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     known = [limit.name for limit in fields(Limits)]
     for name, value in arguments.limits:
         if name not in known:
-            near = did_you_mean(name, known)
-            raise UsageError(
-                f"--limit {name}={value}: there is no such limit.{near or ' ' + ', '.join(known)}"
-            )
+            near = did_you_mean(name, known) or f" There are: {', '.join(known)}."
+            raise UsageError(f"--limit {name}={value}: there is no such limit.{near}")
     limits, keys = Limits(**dict(arguments.limits)), Keys(arguments.keys)
     if hasattr(signal, "SIGHUP"):  # until it loads the models again: what is being loaded now is new
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -39,10 +39,13 @@ def run(arguments: argparse.Namespace) -> None:
     from pellucid.learning.text import Request
 
     asked = arguments.resume, arguments.accept, arguments.device, tell
-    if arguments.dry_run:
-        rehearse(Request(config, out, *asked))
-        return
     runs = _runs(config, out, arguments.seeds)
+    if arguments.dry_run:
+        first, first_folder = runs[0]
+        rehearse(Request(first, first_folder, *asked))
+        if len(runs) > 1:
+            tell(f"This is the first of {len(runs)} trainings, one after the other.")
+        return
     for each, run_folder in runs:
         try:
             with stop_on_signal() as stop, _showing(each) as show:
@@ -84,6 +87,7 @@ def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
     """Return the configuration and the folder of each training: one, or one for each of several seeds."""
     if not seeds:
         return [(config, out)]
+    from pellucid.folder.checkpoint import newest_step
     from pellucid.learning.ranks import rank_here
 
     if rank_here().count > 1:
@@ -91,6 +95,8 @@ def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
     if not config.data.validation and not config.data.held_out:
         why = "compares validations, and there is no text for them. Set [data] validation or held_out."
         raise UsageError(f"--seeds {seeds} {why}")
+    if newest_step(out) is not None:
+        raise UsageError(f"{out} holds a training run. For several seeds, choose another --out.")
     each = range(config.training.seed, config.training.seed + seeds)
     configs = [replace(config, training=replace(config.training, seed=seed)) for seed in each]
     return [(one, out / f"seed-{one.training.seed}") for one in configs]
@@ -116,6 +122,10 @@ def _config(arguments: argparse.Namespace, files: list[str], out: Path) -> tuple
             raise UsageError(
                 f"{path} already exists, from an earlier run. Go on with --resume, or choose another --out."
             )
+        if arguments.start is not None:
+            from pellucid.translator import folder_of
+
+            settings["training.start_from"] = str(folder_of(arguments.start))
         return read(path, {"data.train": [files]} | settings), ""
     started = _started(arguments, settings)
     if not files:

@@ -9,6 +9,7 @@ from pellucid.errors import UsageError
 
 # Settings that a vocabulary is learned by; the others of [vocabulary] say how it is used, or replace it.
 LEARNED_BY = ("size", "kind", "joint", "normalization", "byte_fallback", "character_coverage")
+NO_LIMIT = 1_000_000_000  # steps: something else ends the training
 PARAMETERS_AT_MOST = 20_000_000_000  # a typing error should be reported before memory runs out
 PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellucid/text/preparation.py
 
@@ -148,7 +149,7 @@ class ModelConfig(Section):
 class TrainingConfig(Section):
     """Settings for training."""
 
-    steps: int = number(100_000, 0, 1_000_000_000)
+    steps: int = number(100_000, 0, NO_LIMIT)
     minutes: float | None = number(None, ABOVE_0, 1e7)  # after which to stop, even before `steps`
     batch_tokens: int = number(4096, 2, 100_000_000)  # of the longer side of a batch, padding included
     accumulate: int = number(1, 1, 100_000)  # batches a step

@@ -43,7 +43,8 @@ def read(
         example = "Give the path of a TOML configuration (examples/ has some)."
         raise UsageError(f"{path} cannot be read: {error.strerror}. {example}") from None
     except (ValueError, RecursionError) as error:  # syntax, UTF-8, thousands of digits, lists in lists
-        raise UsageError(f"{path}: this is not TOML: {error}.") from None
+        text = "Two files of text are given as --source FILE --target FILE."
+        raise UsageError(f"{path}: this is not TOML: {error}. {text}") from None
     override(table, overrides or {}, str(path))
     _inherit(table, path.parent, load)
     return from_table(table, where=str(path), folder=path.parent)
@@ -131,10 +132,16 @@ def inherited(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, d
             taken[section] = {
                 key: value for key, value in there if (not names or key in names) and key not in said
             }
-    named = as_list("languages", plain(ours.get("data", {}).get("languages", [])))
+    data, others = plain(ours.get("data", {})), theirs.get("data", {}).get("languages", [])
+    named = as_list("languages", data.get("languages", []))
     if named and isinstance(named, list):
-        others = theirs.get("data", {}).get("languages", [])
         taken["data"]["languages"] = [*named, *(pair for pair in others if pair not in named)]
+    elif len({to for _, to in others}) > 1 and len(as_list("train", data.get("train", []))) != len(others):
+        known = ", ".join("-".join(pair) for pair in others)
+        raise UsageError(
+            f"[data] languages is missing: the model to start from knows {known}. Say which pair the text is "
+            f"of, as in languages = {one_line(list(others[0]))}."
+        )
     return taken
 
 

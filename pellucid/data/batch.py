@@ -23,7 +23,7 @@ _WINDOW = 100
 
 AHEAD = 2  # batches that are made while one is learned
 T = TypeVar("T")
-Place: TypeAlias = tuple[int, int]  # in an epoch: a window, and how many of its batches are done
+Place: TypeAlias = tuple[int, int]  # in an epoch: a window's first pair, and how many of its batches are done
 Change: TypeAlias = Callable[[Examples, Array, int], Examples]
 
 
@@ -89,7 +89,7 @@ def plan_batches(
         )
     sizes, size, number = examples.sizes, window_size(examples, tokens), first[1]
     quotas = order.quotas or sizes
-    for start in range(first[0] * size, sum(quotas), size):
+    for start in range(first[0], sum(quotas), size):
         rows = draw(start, min(start + size, sum(quotas)), sizes, quotas, order.seed, epoch)
         some = examples.gather(rows)
         if change:
@@ -97,7 +97,7 @@ def plan_batches(
         plan, key = _cut(some.lengths, tokens), f"{order.seed} {epoch} window {start}"
         for place in permute(np.arange(len(plan), dtype=np.uint64), len(plan), key)[number:]:
             number += 1
-            yield (start // size, number), some, plan[int(place)]
+            yield (start, number), some, plan[int(place)]
         number = 0
 
 

@@ -190,7 +190,9 @@ def _json_rows(file: str) -> Iterator[Sequence[bytes]]:
     line gives two empty texts."""
     for number, line in enumerate(read_lines(file), 1):
         try:
-            entry = json.loads(line) if line.strip() else {"source": "", "target": ""}
+            # Bytes that are not UTF-8 pass: `decode` tells of them, as of those in other formats.
+            text = line.decode(errors="surrogateescape")
+            entry = json.loads(text) if line.strip() else {"source": "", "target": ""}
             yield [entry[side].encode(errors="surrogatepass") for side in ("source", "target")]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             must = '{"source": "A dog.", "target": "Ein Hund."}'
@@ -209,4 +211,6 @@ def _unreadable(file: str, error: OSError) -> PellucidError:
             f"{file}: no such file. Give the path of parallel text, as --source and --target or as [data] "
             "train and validation (from the configuration's folder); `pellucid data NAME` downloads some."
         )
+    if isinstance(error, IsADirectoryError):
+        return PellucidError(f"{file}: this is a folder. Name a file.")
     return PellucidError(f"{file}: cannot be read: {error.strerror}.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pellucid.config.schema import PRESETS, Config
+from pellucid.config.schema import NO_LIMIT, PRESETS, Config
 from pellucid.config.toml_file import PATHS, each_path, from_table, inherited, one_line, override, to_table
 from pellucid.data.sifting import ParallelText, hold_out
 from pellucid.folder.load import Loaded, device_named
@@ -181,7 +181,7 @@ def _schedule(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace, bud
     share, said = (0.3, "three tenths") if kind_of(corpus) == "characters" else (0.1, "a tenth")
     warmup = f"{said} of about {_round(steps):,} steps of {pace.step:.2g} seconds, as measured"
     return [
-        Chosen("training.steps", 1_000_000_000, "no limit"),
+        Chosen("training.steps", NO_LIMIT, "no limit"),
         budget._replace(reason=f"an epoch has about {max(1, round(of_epoch)):,} steps{few}"),
         Chosen("training.warmup_steps", _round(share * steps), warmup),
         Chosen("training.cooldown", COOLDOWN, "the share at the end in which the rate falls to 0"),

@@ -183,7 +183,7 @@ class Log:
         """Write these values to metrics.jsonl as a line of JSON."""
         if self._metrics is None:
             return
-        line = json.dumps(jsonable(values), allow_nan=False, ensure_ascii=False)
+        line = json.dumps(jsonable(values), allow_nan=False)
         _write(self._metrics, line.encode() + b"\n")
 
     @contextmanager

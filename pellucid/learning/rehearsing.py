@@ -8,6 +8,7 @@ import time
 from contextlib import closing, nullcontext
 from statistics import fmean
 
+from pellucid.config.schema import NO_LIMIT
 from pellucid.data.batch import window_size
 from pellucid.learning.claim import LOCK, alone_in, refuse_taken
 from pellucid.learning.cost import cost_of, plan
@@ -41,7 +42,9 @@ def rehearse(asked: Request) -> None:
     asked.report(f"memory{' of each process' * (count > 1)}, beside the text: {memory}")
     _report_disk(run)
     _report_pace(run, count)
-    end = f"{settings.steps:,} steps" + (f" or {settings.minutes:g} minutes" if settings.minutes else "")
+    ends = {f"{settings.steps:,} steps": settings.steps < NO_LIMIT or not settings.minutes}
+    ends[f"{settings.minutes or 0:g} minutes"] = settings.minutes is not None
+    end = " or ".join(words for words, is_set in ends.items() if is_set)
     asked.report(f"an epoch has {about}{steps:,} steps; the training ends after {end}. Nothing was written.")
 
 

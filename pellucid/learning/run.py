@@ -153,7 +153,7 @@ def _count(
     """Count a step, and find out what it cost. started, began: when it and the training did."""
     position, ranks, batches = run.position, run.ranks, [each[2] for each in taken]
     cost = cost_of(batches, max(time.perf_counter() - started, SHORTEST), run.learner, ranks)
-    position.step, (position.epoch, position.place, _) = position.step + 1, taken[-1]
+    position.step, (position.epoch, position.window, _) = position.step + 1, taken[-1]
     position.skipped = position.skipped + 1 if update.skipped else 0
     (position.seconds,) = ranks.largest((time.perf_counter() - began) * ranks.is_first)
     _judge_update(run, batches, update)
@@ -216,7 +216,7 @@ def _report_early_end(run: Run) -> None:
 
 def _endless_batches(run: Run) -> Iterator[tuple[int, Place, Batch]]:
     """Yield (epoch, place after the batch, batch) without end, from the current position of the run."""
-    first = run.position.place
+    first = run.position.window
     for epoch in itertools.count(run.position.epoch):
         for place, batch in run.batches(epoch, first):
             yield epoch, place, batch

@@ -113,12 +113,15 @@ def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
         _validate(run, model, f"step {run.position.step}")
     elif run.position.best is None:
         save_model(run, run.out, model, None, f"step {run.position.step}")
-    kept = what_is(read_manifest(run.out, "model"))
+    manifest = read_manifest(run.out, "model")
+    kept, about = what_is(manifest), manifest["provenance"]
     run.report(
         f"{what}: {validation}; kept as the model: {kept}" if validation else f"kept as the model: {kept}"
     )
     average = {"average": steps, "validation": validation.figures()} if validation else {}
-    return {"step": run.position.step, **average, "kept": kept} if run.validation else {}
+    model_kept = {"step": about["steps"], **about["scores"]}  # its own line may have been taken back
+    end = {"step": run.position.step, **average, "kept": kept, "model": model_kept}
+    return end if run.validation else {}
 
 
 def _measure_source_share(run: Run) -> None:
@@ -188,6 +191,8 @@ def average(out: str | Path, checkpoints: str | Path | Sequence[str | Path]) -> 
             f"{out} already exists, and {only}. Name the new folder first, then the checkpoints."
         )
     checkpoints = [checkpoints] if isinstance(checkpoints, str | Path) else checkpoints
+    if not checkpoints:
+        raise UsageError("there is nothing to average: name two checkpoints or more.")
     loaded = [load_model(Path(folder), "cpu") for folder in checkpoints]
     for folder, each in zip(checkpoints, loaded, strict=True):
         if difference := _difference(each, loaded[0]):

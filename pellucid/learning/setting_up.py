@@ -47,7 +47,7 @@ class Position:
 
     step: int = 0
     epoch: int = 0
-    place: Sequence[int] = (0, 0)  # in this epoch: a window, and how many of its batches are done
+    window: Sequence[int] = (0, 0)  # in this epoch: its first pair, and how many of its batches are done
     seconds: float = 0.0
     skipped: int = 0  # steps in a row without an update
     best: list[float] | None = None  # the best score and minus its loss, which decides between equal scores
@@ -188,6 +188,8 @@ def _judges_alike(then: Config, now: Config, old: Hashes, new: Hashes) -> bool:
         return False
     if then.data.held_out or now.data.held_out:  # from the text to learn from
         return then.data.held_out == now.data.held_out and old == new
+    if ("validation_pairs" in old) != ("validation_pairs" in new):
+        return False
     texts = {*fingerprint(now.data.validation).values(), new.get("validation_pairs", "")}
     return len(then.data.validation) == len(now.data.validation) and texts <= {*old.values(), ""}
 

@@ -56,6 +56,11 @@ def check_text(asked: Request) -> None:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     _refuse_same_sources(data)
+    for file in (file for corpus in (*data.train, *data.validation) for file in corpus):
+        if Path(file).is_fifo():
+            raise UsageError(
+                f"{file}: this is a pipe, and text is read more than once. Write it to a file first."
+            )
     if data.held_out and (data.validation or asked.validation_pairs):
         both = f"[data] held_out = {data.held_out} and validation text are both given"
         raise UsageError(f"{both}. Choose one of the two to validate on, and leave the other out.")

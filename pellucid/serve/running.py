@@ -115,6 +115,9 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         bound.bind((host, port))
         return bound
+    except OverflowError:
+        bound.close()
+        raise PellucidError(f"--port {port} must be a whole number from 0 to 65535.") from None
     except OSError as error:
         bound.close()
         number = error.errno or 0  # negative if the name is not known

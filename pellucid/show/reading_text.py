@@ -22,7 +22,7 @@ BESIDE = 3  # other candidates of a step that are named
 NOT_A_NUMBER = (
     "What is shown as ? is not a number. pellucid.find_nonfinite(model) names the first such tensor."
 )
-FURTHER = "Without steps=True, or --steps: where each step looked, and what else can be shown of it."
+FURTHER = "Leave out steps=True, or --steps, to see where each step looked and what else can be shown."
 MORE = (
     "explanation.show(more=True), or --more: alignment, search, each step; show(tensor=NAME), or "
     "--tensor: a matrix; to_html(FILE), or --html: every number."

@@ -176,8 +176,8 @@ WRONG = [
     ("--source in", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--out new", 2, "--source and --out belong together, and --resume to both. Give both files."),
     ("--resume", 2, "--source and --out belong together, and --resume to both. Give both files."),
-    ("--source no --out new", 1, "no: there is no such file. Text from a pipe goes to standard input."),
-    ("--source . --out new", 1, ".: this is a folder. Name a file. Text from a pipe goes to standard input."),
+    ("--source no --out new", 1, "no: no such file."),
+    ("--source . --out new", 1, ".: this is a folder. Name a file."),
     (
         "--source in --out -",
         2,

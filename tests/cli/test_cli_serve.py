@@ -33,6 +33,11 @@ def test_a_wrong_start_is_told(arguments: list[str], code: int, message: str, pe
     assert outcome.code == code and outcome.err.startswith(f"pellucid: {message}"), outcome.err
 
 
+def test_a_port_has_sixteen_bits(pellucid: Command) -> None:
+    outcome = pellucid("serve", "demo", "--port", 65536)
+    assert outcome == (1, "", "pellucid: --port 65536 must be a whole number from 0 to 65535.\n")
+
+
 def test_a_port_that_is_taken_is_told(pellucid: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -3,6 +3,7 @@
 import itertools
 import random
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -102,6 +103,20 @@ def test_a_resume_begins_at_any_place_of_an_epoch() -> None:
             rest = plan_batches(pairs, order, epoch, whole[number][0])
             found = [(place, some.take(rows).origins()) for place, some, rows in rest]
             assert found == whole[number + 1 :]
+
+
+def test_a_resume_in_smaller_batches_repeats_no_window_and_loses_none() -> None:
+    pairs, half, seed = text(random_lengths(3000)), Order(50, 3), random.randrange(10**6)
+    print(f"seed {seed}")
+    whole = [
+        (place, some.take(rows).origins()) for place, some, rows in plan_batches(pairs, Order(100, 3), 0)
+    ]
+    begin = random.Random(seed).choice([start for (start, number), _ in whole if number == 1])
+    before = [origin for (start, _), origins in whole if start < begin for origin in origins]
+    after = [some.take(rows).origins() for _, some, rows in plan_batches(pairs, half, 0, (begin, 0))]
+    assert Counter(before + [each for origins in after for each in origins]) == Counter(
+        each for _, origins in whole for each in origins
+    )
 
 
 def test_batches_are_made_ahead_in_order_and_an_error_comes_in_its_turn() -> None:

@@ -101,6 +101,12 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
         assert [pair.target for pair in pairs] == [f"line {n}" for n in (1, 2, 3, 4, 5, 6, 8, 9, 10)]
         assert all(pair.source == pair.target for pair in pairs)
         assert (report.bad_utf8, report.kept) == (1, 9)
+    (tmp_path / "a.jsonl").write_bytes(
+        b'{"source": "caf\xe9", "target": "x"}\n{"source": "a", "target": "b"}\n'
+    )
+    for policy, kept in (("skip", 1), ("replace", 2)):
+        pairs, report = read_pairs(text_of([[str(tmp_path / "a.jsonl")]], DataConfig(bad_utf8=policy)))
+        assert (report.bad_utf8, report.kept, len(pairs)) == (1, kept, kept)
 
 
 @pytest.mark.parametrize(

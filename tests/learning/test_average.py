@@ -49,7 +49,12 @@ def test_the_average_s_scores_and_what_was_kept_are_told(
     assert folders == [kept, "average of steps 3, 6", "step 6"]
     figures = short_runs.validation(bleus[-1]).figures()
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+    model = last.pop("model")
     assert last == {"step": 6, "average": [3, 6], "validation": figures, "kept": kept}
+    assert model == {
+        "step": 6 if "6" in kept else 3,
+        "validation": short_runs.validation(max(bleus)).figures(),
+    }
     saved = newest_state(folder)
     assert saved and saved.state["position"]["best"] == [max(bleus), -2.0]
 

@@ -12,6 +12,7 @@ import pytest
 import short_runs
 from command import Command
 
+import pellucid as library
 from pellucid.errors import PellucidError
 from pellucid.learning import run
 from pellucid.learning.results import results_page
@@ -90,6 +91,9 @@ def test_what_seeds_and_results_refuse(pellucid: Command, tmp_path: Path) -> Non
     assert pellucid("results", tmp_path).err == (
         f"pellucid: {tmp_path}: no metrics.jsonl, here or in seed-1, … Name the folder of a run.\n"
     )
+    run = library.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    outcome = pellucid("train", config, "--seeds", 2, "--out", run)
+    assert outcome.code == 2 and f"{run} holds a training run. For several seeds, choose" in outcome.err
     (tmp_path / "metrics.jsonl").write_text('{"step": 1, "seconds": 1.0}\n{"step"')
     with pytest.raises(PellucidError, match="this run has not validated yet"):
         results_page([tmp_path])
@@ -173,3 +177,13 @@ def test_the_page_of_what_helps_has_the_table_of_its_metrics() -> None:
     folder = Path(__file__).parents[2] / "docs" / "results"
     table = results_page(sorted((folder / "multi30k").iterdir()))
     assert table in (folder / "what-helps.md").read_text("utf-8")
+
+
+def test_a_model_that_was_kept_before_has_its_own_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short_runs.validated_as(monkeypatch, 10.0, 30.0, 40.0, 20.0, 15.0)  # 40: the average of steps 3 and 6
+    for steps in (6, 9):
+        settings = {"training.steps": steps, "training.validate_every": 3, "training.average": 2}
+        library.train(short_runs.config(tmp_path / "data", settings), tmp_path / "run", resume=True)
+    assert "| 1 | 40.00 |" in results_page([tmp_path / "run"])

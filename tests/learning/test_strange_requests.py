@@ -1,6 +1,7 @@
 """Requests that are plausible and unusual: each is carried out, or refused in one line."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,13 +13,17 @@ from command import Command
 from learners import batch, learner
 
 import pellucid as library
+from pellucid.config.toml_file import as_config
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.manifest import read_manifest
 from pellucid.learning import choosing, workers
 from pellucid.learning.claim import alone_in
 from pellucid.learning.learner import Learner
 from pellucid.learning.measuring import Pace
 from pellucid.learning.rehearsing import rehearse
-from pellucid.learning.text import Request
+from pellucid.learning.text import Request, data_of
+
+DEMO_MODEL = Path(library.__file__).with_name("demo_model")
 
 
 def changed(folder: Path, settings: dict[str, Any], **data: Any) -> library.Config:
@@ -165,3 +170,45 @@ def test_suppressed_ids_that_the_vocabulary_does_not_have_are_refused(
     assert pellucid("set", tmp_path / "run", "translation.suppressed=[999]").code == 0
     outcome = pellucid("translate", tmp_path / "run", stdin=b"ab ba\n")
     assert outcome.code == 2 and "[translation] suppressed names the id 999, but the" in outcome.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_text_from_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    config = changed(tmp_path / "data", {}, train=[[str(tmp_path / "pipe")] * 2])
+    with pytest.raises(UsageError, match="pipe: this is a pipe, and text is read more than once"):
+        library.train(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize("train", ["a.tsv", ["a.en", "a.es"], [["a.en", "a.es"], ["b.tsv"]]])
+def test_text_for_a_model_of_several_languages_says_which(train: Any) -> None:
+    table: dict[str, Any] = {"data": {"train": train}, "training": {"start_from": str(DEMO_MODEL)}}
+    with pytest.raises(
+        UsageError, match=r"the model to start from knows en-hi, .*languages = .\"en\", \"hi\""
+    ):
+        as_config(table)
+    table["data"]["languages"] = ["en", "es"]
+    assert data_of(as_config(table)).languages[0] == ("en", "es")
+
+
+def test_an_average_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is nothing to average"):
+        library.average(tmp_path / "mean", [])
+
+
+def test_a_resume_without_its_pairs_to_validate_on_keeps_the_last_model(tmp_path: Path) -> None:
+    texts = short_runs.pairs(40)
+    for steps, more in ((4, {"validation_pairs": texts[:8]}), (6, {"accept": ["data"]})):
+        config = changed(tmp_path / "data", {"training.steps": steps}, train=[], validation=[])
+        library.train(config, tmp_path / "run", resume=True, pairs=texts[8:], **more)
+    assert read_manifest(tmp_path / "run", "model")["provenance"]["what"] == "step 6"
+
+
+def test_another_model_to_start_from_is_not_ignored_on_a_resume(tmp_path: Path, pellucid: Command) -> None:
+    source, target = short_runs.write(tmp_path, "all", short_runs.pairs(120))
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "other")
+    command = ["train", "--source", source, "--target", target, "--out", tmp_path / "run", "--minutes", 1]
+    command += ["--set", "training.threads=1", "--set", "training.steps=2"]
+    assert pellucid(*command).code == 0
+    outcome = pellucid(*command, "--resume", "--from", tmp_path / "other")
+    assert outcome.code == 2 and "training.start_from: None -> 'other'" in outcome.err
