@@ -48,7 +48,7 @@ def split_further(parts: Sequence[Batch], failed: Batch, model: Transformer, pre
         raise DoesNotFit(
             f"out of memory: {{}} alone does not fit, with {source:,} source and {target:,} target tokens. "
             "Free some memory, train a smaller model, or leave out such long pairs: resume with [data] "
-            f"max_length = {shorter}, {{}} and {{}}.",
+            f"max_length = {shorter}, {{}} and {{}} (a prepared text must be prepared anew with it).",
             failed.origins[0],
             Setting("resume", True),
             Setting("accept", ("data.max_length",)),

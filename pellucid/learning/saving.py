@@ -89,6 +89,9 @@ def finish(run: Run) -> dict[str, Any]:
     if run.ranks.from_first(checkpoint.newest_step(run.out) != run.position.step):
         save(run)  # a second signal from here on must not cost the last steps
     model = run.learner.whole_model()
+    if run.ranks.is_first and run.validation and run.position.validated < run.done == 1.0:
+        validation, _ = validate_and_keep(run, model)  # fewer steps were asked for than were done
+        run.report(f"validation at step {run.position.step}: {validation}")
     kept = _keep_average(run, model) if run.ranks.is_first else {}
     if run.ranks.is_first:
         _measure_source_share(run)

@@ -212,3 +212,15 @@ def test_another_model_to_start_from_is_not_ignored_on_a_resume(tmp_path: Path, 
     assert pellucid(*command).code == 0
     outcome = pellucid(*command, "--resume", "--from", tmp_path / "other")
     assert outcome.code == 2 and "training.start_from: None -> 'other'" in outcome.err
+
+
+def test_a_run_that_is_ended_where_it_stopped_has_its_last_model_validated(tmp_path: Path) -> None:
+    settings = {"training.validate_every": 3, "training.checkpoint_every": 4, "training.average": 0}
+    begun = short_runs.config(tmp_path / "data", settings | {"training.steps": 9})
+    steps = library.training(begun, tmp_path / "run")
+    assert [next(steps).number for _ in range(4)] == [1, 2, 3, 4]
+    steps.close()  # type: ignore[attr-defined]
+    lines, ended = list[str](), short_runs.config(tmp_path / "data", settings | {"training.steps": 4})
+    library.train(ended, tmp_path / "run", resume=True, report=lines.append)
+    assert any(line.startswith("validation at step 4: loss ") for line in lines)
+    assert any(line == "kept as the model: step 4" for line in lines)
