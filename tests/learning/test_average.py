@@ -82,7 +82,7 @@ def test_weights_of_steps_that_were_lost_are_not_in_the_average(run: Path, tmp_p
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-6")
     config = short_runs.config(tmp_path / "data", SETTINGS | {"training.steps": 4})
     package.train(config, tmp_path / "run", resume=True)
-    assert what(tmp_path / "run" / "averaged") == "average of step 3"
+    assert what(tmp_path / "run" / "averaged") == "average of steps 3, 4"
 
 
 # Of named checkpoints
