@@ -175,7 +175,7 @@ def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) 
     for first, second, code, message in (
         (two, three, 1, f"{two} has 2 lines and {three} has 3: line by line they must belong together, and "),
         (two, "nowhere", 1, "nowhere: no such file. Give the path of parallel text, as --source and "),
-        (two, two.parent, 1, f"{two.parent}: cannot be read: Is a directory."),
+        (two, two.parent, 1, f"{two.parent}: this is a folder. Name a file."),
         (table, two, 2, as_data),
         (two, table, 2, as_data),
     ):
