@@ -12,7 +12,7 @@ import tomli_w
 
 from pellucid.config.schema import LEARNED_BY, PRESETS, Config, ModelConfig, as_list
 from pellucid.config.settings import convert, plain, title
-from pellucid.errors import UsageError, did_you_mean
+from pellucid.errors import UsageError, did_you_mean, list_known
 
 # What a training takes from the model that it starts from; of [model] and [translation] all.
 INHERITED = {
@@ -137,10 +137,10 @@ def inherited(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, d
     if named and isinstance(named, list):
         taken["data"]["languages"] = [*named, *(pair for pair in others if pair not in named)]
     elif len({to for _, to in others}) > 1 and len(as_list("train", data.get("train", []))) != len(others):
-        known = ", ".join("-".join(pair) for pair in others)
+        known = list_known(["-".join(pair) for pair in others])
         raise UsageError(
             f"[data] languages is missing: the model to start from knows {known}. Say which pair the text is "
-            f"of, as in languages = {one_line(list(others[0]))}."
+            f"of, as in languages = {one_line(list(others[-1]))}."
         )
     return taken
 

@@ -56,11 +56,13 @@ def test_verbs_that_read_a_model_take_it(
 def test_verbs_that_write_into_a_model_folder_say_to_import_it(
     theirs: Any, tmp_path: Path, pellucid: Command
 ) -> None:
-    folder, _ = theirs
+    folder, to = theirs
+    languages = 'languages = ["eng_Latn", "fra_Latn"]\n' if to else ""
     (tmp_path / "pairs.tsv").write_text("".join(f"{text}\tLe chat\n" for text in phrases("en", 20)), "utf-8")
     config = tmp_path / "train.toml"
     config.write_text(
-        f'[data]\ntrain = ["pairs.tsv"]\nheld_out = 2\n[training]\nsteps = 1\nstart_from = "{folder}"\n'
+        f'[data]\ntrain = ["pairs.tsv"]\nheld_out = 2\n{languages}'
+        f'[training]\nsteps = 1\nstart_from = "{folder}"\n'
     )
     files = sorted(path.name for path in folder.iterdir())
     for argv in (

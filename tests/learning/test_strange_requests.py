@@ -184,7 +184,7 @@ def test_text_from_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
 def test_text_for_a_model_of_several_languages_says_which(train: Any) -> None:
     table: dict[str, Any] = {"data": {"train": train}, "training": {"start_from": str(DEMO_MODEL)}}
     with pytest.raises(
-        UsageError, match=r"the model to start from knows en-hi, .*languages = .\"en\", \"hi\""
+        UsageError, match=r"the model to start from knows en-hi, .*languages = .\"en\", \"fr\""
     ):
         as_config(table)
     table["data"]["languages"] = ["en", "es"]
