@@ -29,8 +29,7 @@ def folder_on_hub(model: str) -> Path:
     with _hub(model) as hub:
         try:
             files = hub.list_repo_files(name, revision=revision)
-        except Exception as error:
-            # With a response, that is the hub's own answer.
+        except Exception as error:  # of any library below; one with a response is the hub's own answer
             if hasattr(error, "response") or not (folder := _downloaded(name, revision)):
                 raise
             return folder

@@ -42,10 +42,11 @@ def rehearse(asked: Request) -> None:
     asked.report(f"memory{' of each process' * (count > 1)}, beside the text: {memory}")
     _report_disk(run)
     _report_pace(run, count)
-    ends = {f"{settings.steps:,} steps": settings.steps < NO_LIMIT or not settings.minutes}
-    ends[f"{settings.minutes or 0:g} minutes"] = settings.minutes is not None
-    end = " or ".join(words for words, is_set in ends.items() if is_set)
-    asked.report(f"an epoch has {about}{steps:,} steps; the training ends after {end}. Nothing was written.")
+    ends = [f"{settings.steps:,} steps"] if settings.steps < NO_LIMIT or not settings.minutes else []
+    ends += [f"{settings.minutes:g} minutes"] if settings.minutes else []
+    asked.report(
+        f"an epoch has {about}{steps:,} steps; the training ends after {' or '.join(ends)}. Nothing was written."
+    )
 
 
 def _report_disk(run: Run) -> None:

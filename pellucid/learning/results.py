@@ -47,8 +47,8 @@ def _kept(file: Path) -> dict[str, Any]:
         lines = file.read_text("utf-8").splitlines(keepends=True)
         entries = [json.loads(line) for line in lines if line.endswith("\n")]  # a kill may cut the last line
         validated = [entry for entry in entries if "validation" in entry]
-        if "model" in entries[-1]:  # what was kept, with its scores
-            validated = [entries[-1]["model"]]
+        told = entries[-1].get("model", {}) if entries else {}  # what was kept, with its scores
+        validated = [told] if "validation" in told else validated
         for entry in validated:  # a score that is not finite is a text
             scores = {name: float(score) for name, score in entry["validation"].items() if name in MEASURES}
             entry["name"], entry["validation"] = _name(entry), scores

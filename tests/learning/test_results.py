@@ -95,8 +95,11 @@ def test_what_seeds_and_results_refuse(pellucid: Command, tmp_path: Path) -> Non
     outcome = pellucid("train", config, "--seeds", 2, "--out", run)
     assert outcome.code == 2 and f"{run} holds a training run. For several seeds, choose" in outcome.err
     (tmp_path / "metrics.jsonl").write_text('{"step": 1, "seconds": 1.0}\n{"step"')
-    with pytest.raises(PellucidError, match="this run has not validated yet"):
-        results_page([tmp_path])
+    for lines in (None, ""):
+        if lines is not None:
+            (tmp_path / "metrics.jsonl").write_text(lines)
+        with pytest.raises(PellucidError, match="this run has not validated yet"):
+            results_page([tmp_path])
 
 
 class Validated:
