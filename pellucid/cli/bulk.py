@@ -61,7 +61,11 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
 def check_source(source: str) -> None:
     """Raise an error unless this is a file: it is read more than once."""
     if not Path(source).is_file():
-        there = "this is a pipe. Write its text to a file first" if Path(source).exists() else "no such file"
+        there = (
+            "this is no file that can be read twice. Write its text to one"
+            if Path(source).exists()
+            else "no such file"
+        )
         reason = "this is a folder. Name a file" if Path(source).is_dir() else there
         raise PellucidError(f"{source}: {reason}.")
 

@@ -193,10 +193,18 @@ def _json_rows(file: str) -> Iterator[Sequence[bytes]]:
             # Bytes that are not UTF-8 pass: `decode` tells of them, as of those in other formats.
             text = line.decode(errors="surrogateescape")
             entry = json.loads(text) if line.strip() else {"source": "", "target": ""}
-            yield [entry[side].encode(errors="surrogatepass") for side in ("source", "target")]
+            yield [_as_bytes(entry[side]) for side in ("source", "target")]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             must = '{"source": "A dog.", "target": "Ein Hund."}'
             raise PellucidError(f"{file}:{number}: not a line of JSON such as {must}. Correct it.") from None
+
+
+def _as_bytes(text: str) -> bytes:
+    """Return the bytes that a text was decoded from; those of half a surrogate pair, which JSON can name."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
 
 
 def relative(path: str) -> str:

@@ -44,9 +44,8 @@ def rehearse(asked: Request) -> None:
     _report_pace(run, count)
     ends = [f"{settings.steps:,} steps"] if settings.steps < NO_LIMIT or not settings.minutes else []
     ends += [f"{settings.minutes:g} minutes"] if settings.minutes else []
-    asked.report(
-        f"an epoch has {about}{steps:,} steps; the training ends after {' or '.join(ends)}. Nothing was written."
-    )
+    about_epoch = f"an epoch has {about}{steps:,} steps"
+    asked.report(f"{about_epoch}; the training ends after {' or '.join(ends)}. Nothing was written.")
 
 
 def _report_disk(run: Run) -> None:

@@ -104,6 +104,8 @@ def test_bad_utf8_is_an_error_or_replaced_or_skipped_as_chosen(tmp_path: Path) -
     (tmp_path / "a.jsonl").write_bytes(
         b'{"source": "caf\xe9", "target": "x"}\n{"source": "a", "target": "b"}\n'
     )
+    with pytest.raises(PellucidError, match=r"a\.jsonl:1: not UTF-8: byte 0xe9 at position 4"):
+        read_pairs(text_of([[str(tmp_path / "a.jsonl")]], DataConfig()))
     for policy, kept in (("skip", 1), ("replace", 2)):
         pairs, report = read_pairs(text_of([[str(tmp_path / "a.jsonl")]], DataConfig(bad_utf8=policy)))
         assert (report.bad_utf8, report.kept, len(pairs)) == (1, kept, kept)
