@@ -154,7 +154,7 @@ def test_a_pair_that_does_not_fit_ends_the_run_which_then_goes_on_without_it(
     assert re.sub(r":\d+ alone", ":1 alone", str(error.value)).endswith(
         "source:1 alone does not fit, with 5 source and 5 target tokens. Free some memory, train a smaller "
         "model, or leave out such long pairs: resume with [data] max_length = 3, resume = True and accept = "
-        "('data.max_length',)."
+        "('data.max_length',) (a prepared text must be prepared anew with it)."
     )
     saved = checkpoint.newest_state(tmp_path / "run")
     assert saved and saved.step == len(short_runs.metrics(tmp_path / "run")) > 0
