@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pellucid.cli.doubts import Doubts
 from pellucid.cli.lines import as_text, tell
+from pellucid.config.schema import TABLES
 from pellucid.data.corpus import fingerprint, read_lines
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import MANIFEST, is_sealed
@@ -223,7 +224,7 @@ def _row(record: Record, translation: "Translation", kind: str) -> list[str]:
 def kind_of(file: str | Path) -> str:
     """Return the ending of a table or of lines of JSON, ".tsv" or ".jsonl"; "" stands for plain text."""
     ending = Path(str(file).removesuffix(".gz")).suffix
-    return ending if ending in (".tsv", ".jsonl") else ""
+    return ending if ending in TABLES else ""
 
 
 def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:

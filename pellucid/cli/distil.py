@@ -88,6 +88,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
 def _begin(asked: argparse.Namespace, out: Path, resume: bool) -> dict[str, Any]:
     """Write down what the student is made of, and return settings of the teacher that it takes over. Raise an
     error if the folder has another student, or one to go on with."""
+    from pellucid.folder.checkpoint import newest_step
     from pellucid.learning.claim import refuse_taken
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translator import load
@@ -103,6 +104,8 @@ def _begin(asked: argparse.Namespace, out: Path, resume: bool) -> dict[str, Any]
                 f"{out} was begun with another teacher, text or option, as {BEGUN} says. Call the "
                 "command as then, or choose another --out."
             )
+    elif newest_step(out) is not None:
+        raise UsageError(f"{out} holds a training that no `distil` began. Choose another --out.")
     refuse_taken(out)
     vocabulary = load(asked.model, asked.device, asked.precision).vocabulary
     to, learned = vocabulary.target_language(asked.to), dict[str, Any]()

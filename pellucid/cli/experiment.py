@@ -11,6 +11,7 @@ from pellucid.experiments.catalogue import catalogue
 from pellucid.experiments.result import Result
 from pellucid.folder.whole_file import refuse_foreign
 from pellucid.seeing.viewed import columns_of_terminal
+from pellucid.show.panels import require_matplotlib
 from pellucid.translator import load
 
 
@@ -24,6 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
     if model is not None and experiments.needs(name) != "nothing":  # or its name is refused below
         model = load(model, arguments.device, precision="fp32")
     if out and name in experiments.NAMES:  # before the work, which may take minutes
+        require_matplotlib()
         refuse_foreign(out / f"{name}.{ending}" for ending in ("json", "png"))
     if arguments.file is not None:
         result = _over_text(arguments, model)

@@ -7,6 +7,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
+from pellucid.config.schema import is_table
 from pellucid.data.corpus import STANDARD_INPUT, decode, read_lines, read_rows
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import jsonable
@@ -60,7 +61,8 @@ def sides(arguments: Namespace, first: str, second: str) -> list[list[str]]:
 
 
 def all_lines(file: str, bad_utf8: str) -> list[str]:
-    """Return the lines of a file."""
+    """Return the lines of a file of plain text."""
+    refuse_table(file)
     return [as_text(line, file, number, bad_utf8) for number, line in enumerate(read_lines(file), 1)]
 
 
@@ -78,12 +80,17 @@ def corpus_of(arguments: Namespace, first: str, second: str) -> list[str]:
         raise UsageError(f"give the text to read: --{first} and --{second}{or_else}.")
     names = [files[first], *(files[second] if isinstance(files[second], list) else [files[second]])]
     for name in names:
-        if name.removesuffix(".gz").endswith(".tsv"):
-            raise UsageError(
-                f"{name}: a table of sources and targets. Give it as --data {name}, "
-                "or give a file with one of its columns (cut -f1)."
-            )
+        refuse_table(name)
     return names
+
+
+def refuse_table(file: str) -> None:
+    """Raise an error if a file that should hold one side of parallel text holds both."""
+    if is_table(file):
+        raise UsageError(
+            f"{file}: a table of sources and targets. Give it as --data {file}, or give a file with one side "
+            "(cut -f1 of a .tsv)."
+        )
 
 
 def put(lines: Iterable[str]) -> None:

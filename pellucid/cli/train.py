@@ -89,6 +89,7 @@ def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
         return [(config, out)]
     from pellucid.folder.checkpoint import newest_step
     from pellucid.learning.ranks import rank_here
+    from pellucid.learning.results import PAGE
 
     if rank_here().count > 1:
         raise UsageError(f"--seeds {seeds} is for one process. With several, start each seed by itself.")
@@ -99,7 +100,10 @@ def _runs(config: Config, out: Path, seeds: int) -> list[tuple[Config, Path]]:
         raise UsageError(f"{out} holds a training run. For several seeds, choose another --out.")
     each = range(config.training.seed, config.training.seed + seeds)
     configs = [replace(config, training=replace(config.training, seed=seed)) for seed in each]
-    return [(one, out / f"seed-{one.training.seed}") for one in configs]
+    runs = [(one, out / f"seed-{one.training.seed}") for one in configs]
+    if (out / PAGE).exists() and all(newest_step(folder) is None for _, folder in runs):
+        raise UsageError(f"{out / PAGE} already exists, and no run of these wrote it. Choose another --out.")
+    return runs
 
 
 def _files(arguments: argparse.Namespace) -> list[str]:

@@ -11,6 +11,7 @@ from pellucid.errors import UsageError
 LEARNED_BY = ("size", "kind", "joint", "normalization", "byte_fallback", "character_coverage")
 NO_LIMIT = 1_000_000_000  # steps: something else ends the training
 PARAMETERS_AT_MOST = 20_000_000_000  # a typing error should be reported before memory runs out
+TABLES = (".tsv", ".jsonl")  # endings of files that hold both sides; also .gz
 PREPARATIONS = ("none", "moses", "moses-lowercase", "words")  # recipes of pellucid/text/preparation.py
 
 
@@ -20,6 +21,11 @@ def as_list(name: str, value: Any) -> Any:
     value = [value] if isinstance(value, str) else value
     is_one = isinstance(value, list) and value and all(isinstance(entry, str) for entry in value)
     return [value] if is_one else value
+
+
+def is_table(file: str) -> bool:
+    """Return whether a file has sources and translations, by its ending."""
+    return file.removesuffix(".gz").endswith(TABLES)
 
 
 def as_corpora(name: str, value: Any) -> Any:
@@ -32,6 +38,11 @@ def as_corpora(name: str, value: Any) -> Any:
             raise UsageError(
                 f"{name} holds {corpus!r}. A corpus is a [source, target] pair of files or one .tsv: "
                 f'{key} = ["{key}.en", "{key}.de"].'
+            )
+        if len(files) == 2 and any(is_table(file) for file in files):
+            raise UsageError(
+                f"{name} holds {corpus!r}, a source and a target file, but a table has both sides in one "
+                "file. Several tables are several corpora: [[FILE], [OTHER]]."
             )
     return corpora
 

@@ -61,7 +61,7 @@ def as_config(
         return read(config, load=load)
     table = plain(config)
     _inherit(table, Path(), load)
-    return from_table(table)
+    return from_table(table, folder=Path())
 
 
 def override(table: dict[str, Any], overrides: Mapping[str, Any], where: str) -> None:
@@ -107,13 +107,13 @@ def _inherit(table: dict[str, Any], folder: Path, load: Callable[[Path], Config]
     """
     training = table.get("training")
     start = training.get("start_from") if isinstance(training, dict) else None
-    if not isinstance(start, str):
+    if not isinstance(start, str) or not isinstance(table.get("data", {}), Mapping):
         return
     start = os.path.expanduser(start)
     try:
         theirs = tomllib.loads((folder / start / "config.toml").read_text("utf-8"))
     except (OSError, ValueError):
-        if load is None or not (folder / start / "config.json").exists():
+        if load is None or not (folder / start).is_dir():
             return
         theirs = to_table(load(folder / start))
     for section, values in inherited(table, theirs).items():

@@ -140,7 +140,7 @@ def encode(
             )
             shorter, longer = sorted((len(source), len(target)))
             number = numbers.setdefault((pair.file, pair.language), len(numbers))
-            if len(source) <= 1 + tags or len(target) <= 1:
+            if len(source) <= 1 + tags or len(target) <= 1 + vocabulary.count_tags(target):
                 left_out["empty"] += 1  # a text of U+200B, for example, is nothing to the vocabulary
             elif longer > data.max_length:
                 left_out["too_long"] += 1

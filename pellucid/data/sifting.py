@@ -168,11 +168,13 @@ def hold_out(sources: Sequence[int] | Array, count: int) -> Array:
         if sizes[place] <= left:
             chosen[place], left = True, left - sizes[place]
     if not chosen.any() or chosen[first:].all():
-        number = len(different) - first
+        number, fewest = len(different) - first, min(sizes[first:], default=0)
+        why = "too few to hold out some and to learn from others"
+        if fewest > count and number > 1:
+            why = f"each on {fewest:,} lines or more, and all lines of a source are held out or none"
         raise UsageError(
             f"[data] held_out = {count}: the training text has {number:,} different "
-            f"source{'s' * (number != 1)}, too few to hold out some and to learn from others. "
-            "Set another number, or name files in validation."
+            f"source{'s' * (number != 1)}, {why}. Set another number, or name files in validation."
         )
     return chosen[numbers]
 

@@ -117,6 +117,15 @@ def save_state(
             remove(steps[number])
 
 
+def forget_later(run_folder: str | Path, step: int) -> None:
+    """Delete the checkpoints of later steps: a run that goes on from this step may not come through them."""
+    checkpoints = Path(run_folder) / "checkpoints"
+    later = [folder for number, folder in _steps(checkpoints).items() if number > step]
+    with writing(checkpoints):
+        for folder in later:
+            remove(folder)
+
+
 def newest_state(run_folder: str | Path) -> TrainingState | None:
     """Return the newest complete checkpoint, or None if the run has none; warn about damaged ones. Raise an
     error if all are damaged."""

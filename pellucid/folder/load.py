@@ -116,18 +116,18 @@ def device_named(device: str | torch.device) -> torch.device:
     sees one, otherwise the CPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    remedy, setting = 'Use "auto", "cpu" or "cuda".', Setting("device", device)
+    setting = Setting("device", device)
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError, ValueError):
-        raise UsageError(f"{{}} is not the name of a device. {remedy}", setting) from None
+        raise UsageError('{} is not the name of a device. Use "auto", "cpu" or "cuda".', setting) from None
     try:
         torch.zeros(1, device=chosen).item()  # some devices have a name and cannot compute
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0].rstrip(".")
         if isinstance(error, NotImplementedError):
             reason = f"this PyTorch was built without {chosen.type}"
-        raise UsageError("{} cannot be used: {}. {}", setting, reason, remedy) from None
+        raise UsageError('{} cannot be used: {}. Use "auto" or "cpu".', setting, reason) from None
     return chosen
 
 

@@ -34,6 +34,7 @@ def consistent_cross_entropy(
     """Return the smoothed and the plain cross-entropy of two passes, whose rows follow each other: the mean
     of both passes, summed over the rows of one. To the smoothed one is added how far the two predictions p
     and q are apart: consistency / 4 * (KL(p || q) + KL(q || p)). It is half of the paper's equation 4.
+    Further rows of `hidden`, for which nothing is expected, do not count.
 
     compiled: compute it by the kernels of the fused step.
     """
@@ -54,7 +55,7 @@ class _Consistent(torch.autograd.Function):
         *how: Any,
     ) -> tuple[Tensor, Tensor]:
         rows, losses = len(expected_N), torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
-        d_hidden, d_weight = torch.empty_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
+        d_hidden, d_weight = torch.zeros_like(hidden_ND), torch.zeros_like(weight_VD, dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
         turned = weight_VD.T.contiguous().T  # as in operations.py
         for start in range(0, rows, ROWS):

@@ -1,7 +1,7 @@
 """The loss: cross-entropy with label smoothing, computed together with the projection to the vocabulary."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -10,11 +10,8 @@ from torch import Tensor
 from pellucid.data.batch import Batch
 from pellucid.learning import fused, operations
 from pellucid.learning.consistency import consistent_cross_entropy, twice
+from pellucid.learning.operations import ROWS
 from pellucid.model import Transformer
-
-# Number of positions whose logits exist at the same time: these fit into the CPU's cache, and the whole
-# tensor B L V never exists.
-ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -32,25 +29,22 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float, consistency: flo
 
     consistency: if it is not 0, the batch is computed twice; how far both predictions are apart counts, too.
     """
-    weight = model.projection_weight
+    weight, bias = model.projection_weight, model.decoder.projection.bias
     batch = batch.to(weight.device)
     if consistency:
         batch = twice(batch)
-        bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
-        if compiled := fused.applies(model):
-            hidden = fused.read(model, batch)[: len(expected)]
-        else:
-            hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
+    compiled, expected = fused.applies(model), batch.target_out[batch.target_mask]
+    if compiled:
+        hidden = fused.read(model, batch)
+    else:
+        hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
+    if consistency:
         expected = expected[: len(expected) // 2]
         losses = consistent_cross_entropy(hidden, weight, bias, expected, smoothing, consistency, compiled)
-        return Loss(*losses, len(expected))
-    if fused.applies(model):
-        bias, expected = model.decoder.projection.bias, batch.target_out[batch.target_mask]
-        hidden = fused.read(model, batch)
-        return Loss(*operations.cross_entropy(hidden, weight, bias, expected, smoothing), len(expected))
-    output = model.read(batch.source, batch.source_mask, batch.target_in)
-    bias = model.decoder.projection.bias
-    return cross_entropy(output, weight, bias, batch.target_out, batch.target_mask, smoothing)
+    else:
+        compute = operations.cross_entropy if compiled else cross_entropy
+        losses = compute(hidden, weight, bias, expected, smoothing)
+    return Loss(*losses, len(expected))
 
 
 def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
@@ -64,21 +58,13 @@ def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
 
 
 def cross_entropy(
-    output_BLD: Tensor,
-    weight_VD: Tensor,
-    bias_V: Tensor | None,
-    expected_BL: Tensor,
-    real_BL: Tensor,
-    smoothing: float,
-) -> Loss:
-    """Return the sum over real positions of -log softmax(output W^T + b)[expected]. Label smoothing spreads
-    the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016)."""
-    hidden_ND, expected_N = output_BLD[real_BL], expected_BL[real_BL]
+    hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, expected_N: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Return the sum of -log softmax(hidden W^T + b)[expected], with label smoothing and without. Smoothing
+    spreads the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016)."""
     learns = torch.is_grad_enabled()  # inside of a Function it is always off
-    smoothed, plain = _ProjectedCrossEntropy.apply(
-        hidden_ND, weight_VD, bias_V, expected_N, smoothing, learns
-    )
-    return Loss(smoothed, plain, len(expected_N))
+    given = hidden_ND, weight_VD, bias_V, expected_N, smoothing, learns
+    return cast(tuple[Tensor, Tensor], _ProjectedCrossEntropy.apply(*given))
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):

@@ -57,10 +57,11 @@ def split_further(parts: Sequence[Batch], failed: Batch, model: Transformer, pre
     return [half for part in parts for half in (halves(part) if _size(part) >= limit else [part])]
 
 
-def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int) -> str:
-    """Return a message that says that a step was split, and how to avoid this."""
+def split_message(step: int, batches: Sequence[Batch], parts: int, batch_tokens: int, longest: int) -> str:
+    """Return a message that says that a step was split, and how to avoid this. longest: tokens of the longest
+    text of all, which must fit into a batch."""
     largest = max(batches, key=_size)
-    smaller = max(_length(largest), batch_tokens * len(batches) // parts)
+    smaller = max(longest, batch_tokens * len(batches) // parts)
     return (
         f"step {step:,} did not fit into memory: its batch of {len(largest.origins):,} × "
         f"{_length(largest):,} tokens was split, and the step was computed in {parts} parts. The update "

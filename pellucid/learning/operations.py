@@ -17,7 +17,7 @@ from torch.autograd.function import once_differentiable
 from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, add_to, compute, room_for, shares
 from pellucid.model import ACTIVATIONS, Norm, keep_or_drop
 
-ROWS = 512  # positions whose logits exist at the same time
+ROWS = 512  # positions whose logits exist at the same time: these fit into a CPU's cache
 DIGITS = 5  # binary digits of the number of rows in a batch; the rest are 0
 Gradients = tuple[Tensor | None, ...]
 

@@ -25,6 +25,7 @@ T = TypeVar("T")
 RANK = "RANK", "SLURM_PROCID"
 COUNT = "WORLD_SIZE", "SLURM_NTASKS"
 LOCAL = "LOCAL_RANK", "SLURM_LOCALID"
+PORT = "29500"  # as torchrun's
 BEAT = 1.0  # seconds between two signs of life
 SILENT, AT_START, CUT_OFF = 15.0, 300.0, 4.0  # seconds without a sign: in training; before; after an error
 DONE = 1 << 40  # added to the signs of life of a process that has ended well
@@ -39,6 +40,12 @@ class Ranks:
     count: int = 1
     local: int = 0  # its number on this machine
     heart: "Heart | None" = None
+    store: Store | None = None  # kept for its lifetime: the first process answers the others
+
+    @property
+    def gpu(self) -> int:
+        """Return the number of this process's GPU: 0 where Slurm shows each process only its own."""
+        return self.local % max(1, torch.cuda.device_count())
 
     @property
     def is_first(self) -> bool:
@@ -48,7 +55,7 @@ class Ranks:
     def device(self, name: str) -> str:
         """Return the device of this process, if all are given the same name."""
         is_any = name == "cuda" or (name == "auto" and torch.cuda.is_available())
-        return f"cuda:{self.local}" if self.count > 1 and is_any else name
+        return f"cuda:{self.gpu}" if self.count > 1 and is_any else name
 
     def add_up(self, *numbers: float) -> Sequence[float]:
         """Return the sum of each number over all processes. Each waits for all others."""
@@ -125,7 +132,7 @@ def rank_here() -> Ranks:
 def connect(answers: bool) -> Store:
     """Return a connection to where processes leave notes for each other; `answers` for the one that keeps
     them. Those of before a restart stay apart."""
-    address, port = os.environ["MASTER_ADDR"], int(os.environ.get("MASTER_PORT", "29500"))
+    address, port = os.environ["MASTER_ADDR"], int(os.environ.get("MASTER_PORT", PORT))
     store = TCPStore(address, port, is_master=answers, timeout=timedelta(seconds=AT_START))
     return PrefixStore(f"pellucid {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
@@ -142,17 +149,7 @@ def joined() -> Iterator[Ranks]:
     if ranks.count == 1:
         yield ranks
         return
-    if not os.environ.get("MASTER_ADDR"):
-        raise PellucidError(
-            f"this is process {ranks.number} of {ranks.count}, but MASTER_ADDR does not say where the first "
-            "one is. Start them with torchrun, or set MASTER_ADDR and MASTER_PORT for all of them."
-        )
-    if torch.cuda.is_available():
-        torch.cuda.set_device(ranks.local)
-    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    # Kept for its lifetime: the first process answers the others, unless torchrun does.
-    store = connect(ranks.is_first and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True")
-    dist.init_process_group(backend, store=store, rank=ranks.number, world_size=ranks.count, timeout=LONGEST)
+    ranks.store = _meet(ranks)
     ranks.heart = Heart(ranks.number, ranks.count)
     try:
         with ranks.noticing():
@@ -162,6 +159,31 @@ def joined() -> Iterator[Ranks]:
         ranks.heart.stop()
         # Before Python ends: a thread that is in C++ then would abort the process.
         dist.destroy_process_group()
+
+
+def _meet(ranks: Ranks) -> Store:
+    """Join the group of all processes; return where they leave notes for each other."""
+    number, count = ranks.number, ranks.count
+    address, port = os.environ.get("MASTER_ADDR"), os.environ.get("MASTER_PORT", PORT)
+    if not address:
+        raise PellucidError(
+            f"this is process {number} of {count}, but MASTER_ADDR does not say where the first one is. "
+            "Start them with torchrun, or set MASTER_ADDR and MASTER_PORT for all of them. If it should "
+            "train alone: unset SLURM_NTASKS, or WORLD_SIZE."
+        )
+    if torch.cuda.is_available():
+        torch.cuda.set_device(ranks.gpu)
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    try:
+        store = connect(ranks.is_first and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True")
+        dist.init_process_group(backend, store=store, rank=number, world_size=count, timeout=LONGEST)
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise PellucidError(
+            f"process {number} of {count} does not meet the others at MASTER_ADDR {address!r}, "
+            f"MASTER_PORT {port!r}: {str(error).splitlines()[0]}. Start all of them, with an address of the "
+            "first one and a port that is free there."
+        ) from None
+    return store
 
 
 class Heart(threading.Thread):

@@ -17,6 +17,7 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config
 from pellucid.data.batch import Batch, Place, ahead
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import AVERAGING, FRAMES, forget_later
 from pellucid.interop.importing import config_of
 from pellucid.learning.claim import claim
 from pellucid.learning.cost import cost_of, peak
@@ -123,7 +124,7 @@ def _steps(asked: Request) -> Generator[Step]:
             # A later signal is for the next step: this one may not be saved.
             unsaved = (time.perf_counter() - saved) * ranks.is_first
             unsaved, stopping = ranks.largest(unsaved, run.stop.number or 0)
-            run.stop.number = int(stopping) or None
+            run.stop.number = int(stopping) or run.stop.number
             is_late = 0 < most_unsaved <= unsaved / 60
             if stopping or is_late or position.step % settings.checkpoint_every == 0:
                 save(run)
@@ -182,6 +183,7 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
         ranks.begin(text=run.data, model=run.config.model, position=run.position)
         stop.answer = STEP
         log.open(out, run.position.step or -1)
+        _forget_lost_steps(run)
         if run.position.step == 0:
             if settings.start_from and run.validation:
                 start = {"step": 0, "epoch": 0, "seconds": 0.0}
@@ -201,6 +203,13 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
             log.measure(end)
         if ranks.is_first:
             _report_early_end(run)
+
+
+def _forget_lost_steps(run: Run) -> None:
+    """Delete the models that were kept after the checkpoint from which the run goes on: it may not come
+    through them again."""
+    for aside in (AVERAGING, FRAMES) if run.ranks.is_first else ():
+        forget_later(run.out / aside, run.position.step)
 
 
 def _report_early_end(run: Run) -> None:
@@ -263,7 +272,8 @@ def _judge_update(run: Run, batches: Sequence[Batch], update: Update) -> None:
     no update."""
     training, position = run.config.training, run.position
     if update.split and not run.split:
-        run.report(split_message(position.step, batches, update.split, training.batch_tokens))
+        longest = run.examples.figures.longest
+        run.report(split_message(position.step, batches, update.split, training.batch_tokens, longest))
         run.split = True
     if position.skipped > training.max_skipped:
         lines = ", ".join(itertools.chain.from_iterable(batch.origins[:3] for batch in batches))

@@ -89,11 +89,13 @@ def finish(run: Run) -> dict[str, Any]:
     if run.ranks.from_first(checkpoint.newest_step(run.out) != run.position.step):
         save(run)  # a second signal from here on must not cost the last steps
     model = run.learner.whole_model()
-    if run.ranks.is_first and run.validation and run.position.validated < run.done == 1.0:
-        validation, _ = validate_and_keep(run, model)  # fewer steps were asked for than were done
+    # Fewer steps were asked for than were done, or another measure than the validations before had.
+    is_unknown = run.position.validated < run.done == 1.0 or run.position.best is None
+    if run.ranks.is_first and run.validation and is_unknown:
+        validation, _ = validate_and_keep(run, model)
         run.report(f"validation at step {run.position.step}: {validation}")
     kept = _keep_average(run, model) if run.ranks.is_first else {}
-    if run.ranks.is_first:
+    if run.ranks.is_first and run.validation:
         _measure_source_share(run)
     save(run)
     if run.ranks.is_first:
@@ -103,8 +105,7 @@ def finish(run: Run) -> dict[str, Any]:
 
 def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
     is_tried = bool(run.config.training.average and run.validation)
-    aside = checkpoint.whole_states(run.out / AVERAGING) if is_tried else ()
-    states = [state for state in aside if state.step <= run.position.step][::-1]
+    states = [*checkpoint.whole_states(run.out / AVERAGING)][::-1] if is_tried else []
     steps, validation = [state.step for state in states], None
     what = average_name(steps)
     if states:
@@ -112,8 +113,6 @@ def _keep_average(run: Run, model: Transformer) -> dict[str, Any]:
         model.load_state_dict(mean([state.tensors for state in states]))
         validation, _ = _validate(run, model, what)
         save_model(run, run.out / "averaged", model, validation, what)
-    elif run.position.best is None and run.validation:
-        _validate(run, model, f"step {run.position.step}")
     elif run.position.best is None:
         save_model(run, run.out, model, None, f"step {run.position.step}")
     manifest = read_manifest(run.out, "model")

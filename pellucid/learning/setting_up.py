@@ -150,6 +150,8 @@ def _position_of(saved: checkpoint.TrainingState, config: Config, data: Hashes, 
             f"{out}/checkpoints/step-{saved.step}: another version of Pellucid wrote this checkpoint. Resume "
             f"with that version, or begin a new run from the model: [training] start_from = {str(out)!r}"
         ) from None
+    done = share_done(config.training, position.step, position.seconds)  # of what may now be longer
+    position.validated = min(position.validated, done)
     if not _judges_alike(from_table(saved.state["config"]), config, saved.state["data"], data):
         position.best, position.stale = None, 0  # scores on other text, or of another measure
     return position

@@ -24,7 +24,7 @@ STANDARD_ERROR = 2
 READING = "stopping: there is nothing new to save."
 STEP = "stopping after this step."
 END = "the last step is done: the run ends when its last models are validated and saved."
-AGAIN = " A second {} stops at once; the run can then go on from step {:,}."
+AGAIN = " A further {} stops at once; the run can then go on from step {:,}."
 
 
 class Interrupted(PellucidError):
@@ -56,7 +56,8 @@ class StopRequest:
         self.number = number
         nothing_to_save = self.answer == READING
         saved = newest_step(self.run_folder) if self.run_folder and not nothing_to_save else None
-        line = self.answer + ("" if saved is None else AGAIN.format(self.name, saved))
+        ending = "SIGTERM" if number == HANG_UP else self.name
+        line = self.answer + ("" if saved is None else AGAIN.format(ending, saved))
         # Not by print: a signal may come in the middle of a line, whose writer holds the display's locks.
         with suppress(OSError):
             os.write(STANDARD_ERROR, f"\n{line}\n".encode())

@@ -120,9 +120,10 @@ def fingerprints(asked: Request) -> dict[str, str]:
 def warn_if_identical(name: str, report: Report) -> None:
     """Warn if many targets equal their sources: nobody translated them, or one file is named twice."""
     if report.identical > IDENTICAL * (pairs := report.kept + report.held_out):
+        harm = "scores reward copying" if name == "validation" else "model learns to copy"
         warnings.warn(
             f"[data] {name}: in {report.identical:,} of {pairs:,} pairs ({report.identical / pairs:.0%}) the "
-            "target is the source, and so the model learns to copy. If it shall translate, leave these pairs "
+            f"target is the source, and so the {harm}. If it shall translate, leave these pairs "
             "out, and look whether the right two files are named.",
             stacklevel=2,
         )

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +114,10 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
     form = Path(path).suffix.lower().removeprefix(".")
     if form not in FORMATS:
         raise UsageError(f"{path}: a plot is a .png, .svg or .pdf. Give the file one of these endings.")
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"') from None
+    require_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     style: dict[Any, Any] = {"font.family": _fonts(str(panels)), "svg.hashsalt": name}
     style["text.parse_math"] = False  # a token may have dollars
     content = io.BytesIO()
@@ -127,6 +127,12 @@ def draw_panels(path: str | Path, panels: Sequence[Panel], name: str, title: str
         _fill(figure, panels, title)
         figure.savefig(content, format=form, dpi=150, metadata=METADATA.get(form))
     write(path, content.getvalue())
+
+
+def require_matplotlib() -> None:
+    """Raise an error if no plot can be drawn."""
+    if find_spec("matplotlib") is None:
+        raise PellucidError('a plot needs matplotlib. Run: pip install "pellucid[plot]"')
 
 
 def _fill(figure: "Figure", panels: Sequence[Panel], title: str) -> None:

@@ -177,6 +177,7 @@ def test_files_that_are_wrong(pellucid: Command, toy_model: Path, files: Files) 
         (two, "nowhere", 1, "nowhere: no such file. Give the path of parallel text, as --source and "),
         (two, two.parent, 1, f"{two.parent}: this is a folder. Name a file."),
         (table, two, 2, as_data),
+        ("two.jsonl.gz", two, 2, "two.jsonl.gz: a table of sources and targets."),
         (two, table, 2, as_data),
     ):
         for verb, option in (("evaluate", "--reference"), ("score", "--target")):

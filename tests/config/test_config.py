@@ -128,6 +128,7 @@ ERRORS = {  # what is wrong, and what is said of it
     "[training]\nbetas = 0.9": "betas = 0.9 must be a list.",
     '[data]\nlanguages = "en"': "languages = ['en'] must have 2 entries.",
     '[data]\ntrain = [["a", "b", "c"]]': 'one .tsv: train = ["train.en", "train.de"].',
+    '[data]\ntrain = ["a.tsv", "b.tsv.gz"]': "Several tables are several corpora: [[FILE], [OTHER]].",
     '[data]\nvalidation = ["a", 3]': "[data] validation holds 'a'. A corpus is a [source, target]",
     "[model]\nencoder_layers = 1000000000": "1000000000 must be a whole number from 1 to 256.",
     "[model]\ndropout = 1.0": "dropout = 1.0 must be a number from 0 to 0.999.",

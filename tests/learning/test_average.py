@@ -85,6 +85,18 @@ def test_weights_of_steps_that_were_lost_are_not_in_the_average(run: Path, tmp_p
     assert what(tmp_path / "run" / "averaged") == "average of steps 3, 4"
 
 
+def test_a_resume_that_validates_elsewhere_averages_nothing_of_the_lost_steps(
+    run: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-6")
+    config = short_runs.config(
+        tmp_path / "data", SETTINGS | {"training.steps": 7, "training.validate_every": 7}
+    )
+    package.train(config, tmp_path / "run", resume=True, accept=["training.validate_every"])
+    assert what(tmp_path / "run" / "averaged") == "average of steps 3, 7"
+
+
 # Of named checkpoints
 
 

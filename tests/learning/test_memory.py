@@ -112,8 +112,10 @@ def test_the_workers_forget_half_a_gradient_too(room_for: Callable[[int], None])
 
 
 def test_the_advice_is_of_one_batch_and_of_the_longer_side() -> None:
-    advice = split_message(5, [batch(3, 3), batch(3)], 4, 100)  # of 100 tokens each
-    assert advice.endswith(" resume with [training] batch_tokens = 50, and accept training.batch_tokens.")
+    for longest, advised in ((3, 50), (60, 60)):
+        advice = split_message(5, [batch(3, 3), batch(3)], 4, 100, longest)  # of 100 tokens each
+        resume = f" resume with [training] batch_tokens = {advised}, and accept training.batch_tokens."
+        assert advice.endswith(resume)
     long = replace(batch(3), target_mask=torch.ones(1, 40, dtype=torch.bool))
     with pytest.raises(DoesNotFit, match=r"max_length = 30, "):
         split_further([long], long, model(), "fp32")

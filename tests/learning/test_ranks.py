@@ -1,5 +1,6 @@
 """Two real processes train together, started by torchrun: they learn what one process learns."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from ranked import torchrun, train
 from pellucid.config.toml_file import to_toml
 from pellucid.errors import PellucidError
 from pellucid.folder.load import load_model
-from pellucid.learning.ranks import Ranks, rank_here
+from pellucid.learning.ranks import Ranks, joined, rank_here
 
 
 def losses(run: Path) -> list[float]:
@@ -40,6 +41,17 @@ def test_a_wrong_environment_is_told(given: dict[str, str], monkeypatch: pytest.
         monkeypatch.setenv(name, value)
     with pytest.raises(PellucidError, match="the environment says that this is process"):
         rank_here()
+
+
+def test_a_first_process_that_cannot_answer_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}.items():
+        monkeypatch.setenv(name, value)
+    with socket.create_server(("", 0)) as other:
+        for port in (str(other.getsockname()[1]), "x", "99999"):
+            monkeypatch.setenv("MASTER_PORT", port)
+            said = rf"process 0 of 2 does not meet the others .* MASTER_PORT '{port}': "
+            with pytest.raises(PellucidError, match=said), joined():
+                pass
 
 
 @pytest.mark.slow

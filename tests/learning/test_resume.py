@@ -63,7 +63,7 @@ def test_a_resume_forgets_nothing_of_its_position(tmp_path: Path) -> None:
     asked = Request(config, tmp_path / "run", True, device="cpu")
     (tmp_path / "run").mkdir()
     run = set_up(asked, print, StopRequest(), Ranks())
-    position = Position(2, 1, [3, 7], 9.5, 4, best=[0.5, -1.5], stale=6, validated=0.4, validations=[0.25])
+    position = Position(2, 1, [3, 7], 9.5, 4, best=[0.5, -1.5], stale=6, validated=0.3, validations=[0.25])
     assert all(getattr(position, name) != value for name, value in vars(Position()).items())
     run.position = position
     saving.save(run)

@@ -110,7 +110,9 @@ def test_a_signal_at_the_end_in_the_middle_of_a_line_waits_for_the_end_of_both(
 
 
 @POSIX
-def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) -> None:
+def test_a_terminal_that_closes_saves_though_it_says_so_twice(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     config = short_runs.config(tmp_path / "data")
     pellucid.train(config, tmp_path / "whole")
     with pytest.raises(Interrupted) as error:
@@ -119,6 +121,7 @@ def test_a_terminal_that_closes_saves_though_it_says_so_twice(tmp_path: Path) ->
                 signal.raise_signal(signal.SIGHUP)
                 signal.raise_signal(signal.SIGHUP)
     assert str(error.value) == f"stopped by SIGHUP at step 3; everything is saved in {tmp_path / 'parts'}."
+    assert AGAIN.format("SIGTERM", 0) in capfd.readouterr().err
     assert error.value.exit_code == 128 + signal.SIGHUP  # as of a process that a signal ends
     pellucid.train(config, tmp_path / "parts", resume=True)
     assert short_runs.same_run(tmp_path / "whole", tmp_path / "parts")

@@ -13,9 +13,11 @@ from command import Command
 from learners import batch, learner
 
 import pellucid as library
-from pellucid.config.toml_file import as_config
+from pellucid.config.toml_file import as_config, to_table, to_toml
 from pellucid.errors import PellucidError, UsageError
+from pellucid.folder.checkpoint import newest_step
 from pellucid.folder.manifest import read_manifest
+from pellucid.interop.importing import config_of
 from pellucid.learning import choosing, workers
 from pellucid.learning.claim import alone_in
 from pellucid.learning.learner import Learner
@@ -108,6 +110,18 @@ def test_scores_of_another_measure_do_not_decide_which_model_is_best(tmp_path: P
     assert entries[-1]["kept"] == f"step {min(losses, key=lambda step: losses[step])}"
 
 
+def test_by_another_measure_the_last_model_of_a_finished_run_is_judged_beside_the_average(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "run"
+    library.train(short_runs.config(tmp_path / "data"), out)
+    by_loss = short_runs.config(tmp_path / "data", {"training.validation_metric": "loss"})
+    library.train(by_loss, out, resume=True, accept=["training.validation_metric"])
+    *_, last, end = short_runs.all_metrics(out)
+    assert last["validation"]["loss"] < end["validation"]["loss"]  # the average's
+    assert end["kept"] == "step 6" and short_runs.same_weights(out, out / "last")
+
+
 def test_a_finished_run_that_goes_on_has_one_last_line_in_its_metrics(tmp_path: Path) -> None:
     for steps in (4, 6):
         config = short_runs.config(tmp_path / "data", {"training.steps": steps, "training.average": 0})
@@ -139,6 +153,8 @@ def test_a_model_to_start_from_may_lie_in_the_home_folder(
     (tmp_path / "c.toml").write_text(table, "utf-8")
     named = "train", tmp_path / "c.toml", "--out", tmp_path / "third", "--set"
     assert pellucid(*named, "training.start_from=~/first").code == 0
+    in_python = {"data": {"train": ["~/data/new.source", "~/data/new.target"]}}
+    assert as_config(in_python).data.train == ((source, target),)
     for wrong in ("2024", "true", '["first"]'):
         refused = pellucid(*named, f"training.start_from={wrong}")
         assert refused.code == 2 and "start_from = " in refused.err and " must be text" in refused.err
@@ -212,6 +228,39 @@ def test_another_model_to_start_from_is_not_ignored_on_a_resume(tmp_path: Path, 
     assert pellucid(*command).code == 0
     outcome = pellucid(*command, "--resume", "--from", tmp_path / "other")
     assert outcome.code == 2 and "training.start_from: None -> 'other'" in outcome.err
+
+
+def test_a_longer_run_that_is_ended_early_has_its_last_model_validated(tmp_path: Path) -> None:
+    settings = {"training.validate_every": 100, "training.checkpoint_every": 1, "training.average": 0}
+    first, longer, shorter = (
+        short_runs.config(tmp_path / "data", settings | {"training.steps": steps}) for steps in (4, 9, 6)
+    )
+    library.train(first, tmp_path / "run")
+    steps = library.training(longer, tmp_path / "run", resume=True)
+    assert [next(steps).number for _ in range(2)] == [5, 6]
+    steps.close()  # type: ignore[attr-defined]
+    library.train(shorter, tmp_path / "run", resume=True)
+    assert short_runs.all_metrics(tmp_path / "run")[-1]["kept"] == "step 6"
+
+
+def test_a_checkpoint_to_start_from_gives_its_settings(tmp_path: Path) -> None:
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "first")
+    table: dict[str, Any] = to_table(short_runs.config(tmp_path / "data"))
+    at = newest_step(tmp_path / "first")
+    start = {"steps": 1, "start_from": str(tmp_path / f"first/checkpoints/step-{at}")}
+    config = as_config({"data": table["data"], "training": start}, config_of)
+    assert config.model == library.load(tmp_path / "first").config.model
+    with pytest.raises(UsageError, match="data must be a section"):
+        as_config({"data": 5, "training": start}, config_of)
+
+
+def test_a_results_page_of_the_users_stays(tmp_path: Path, pellucid: Command) -> None:
+    config = to_toml(short_runs.config(tmp_path / "data"))
+    (tmp_path / "c.toml").write_text(config, "utf-8")
+    (tmp_path / "results.md").write_text("mine", "utf-8")
+    refused = pellucid("train", tmp_path / "c.toml", "--seeds", 2, "--out", tmp_path)
+    assert refused.code == 2 and "results.md already exists, and no run of these wrote it." in refused.err
+    assert (tmp_path / "results.md").read_text("utf-8") == "mine"
 
 
 def test_a_run_that_is_ended_where_it_stopped_has_its_last_model_validated(tmp_path: Path) -> None:

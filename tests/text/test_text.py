@@ -45,6 +45,9 @@ def test_nothing_to_hold_out_or_to_learn_from_is_an_error() -> None:
         few = f"held_out = {count}: the training text has {len(set(texts))} different source"
         with pytest.raises(UsageError, match=few):
             sifted(texts, count)
+    pairs = [(source, str(number)) for source in "ab" for number in range(9)]
+    with pytest.raises(UsageError, match="2 different sources, each on 9 lines or more, and all lines of a"):
+        sifted(pairs, 8)
 
 
 def table() -> dict[str, object]:
