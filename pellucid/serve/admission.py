@@ -36,7 +36,7 @@ class Limits(Section):
     body_bytes: int = number(1 << 20, 1, math.inf)  # of a request
     texts: int = number(1000, 1, math.inf)  # of a request
     characters: int = number(100_000, 1, math.inf)  # of the texts of a request
-    seconds: float = number(30.0, ABOVE_0, math.inf)  # until a request must be answered
+    seconds: float = number(30.0, ABOVE_0, 86_400)  # until a request must be answered
     requests: int = number(1000, 1, math.inf)  # that are open at once, of all clients
     client_requests_per_minute: int = number(600, 1, math.inf)
 
@@ -104,13 +104,8 @@ class Door:
     @contextmanager
     def entered(self, client: str, texts: int, characters: int, key: int) -> Iterator[None]:
         """Count a request as open until the block ends. Raise an error if a limit does not allow it."""
-        limits = self._limits
-        for name, count in (("texts", texts), ("characters", characters)):
-            if count > (most := getattr(limits, name)):
-                raise Refusal(
-                    413, f"the request has {count} {name}, and {most} are allowed. Send less at once."
-                )
-        if self.open >= limits.requests:
+        self.check_size(texts, characters)
+        if self.open >= self._limits.requests:
             raise Refusal(503, f"{self.open} requests are open, as many as the server takes.", 1)
         self._check_rate(client, key)
         self.open += 1
@@ -118,6 +113,14 @@ class Door:
             yield
         finally:
             self.open -= 1
+
+    def check_size(self, texts: int, characters: int) -> None:
+        """Raise an error if a request may not have so many texts or characters."""
+        for name, count in (("texts", texts), ("characters", characters)):
+            if count > (most := getattr(self._limits, name)):
+                raise Refusal(
+                    413, f"the request has {count} {name}, and {most} are allowed. Send less at once."
+                )
 
     def _check_rate(self, client: str, key: int) -> None:
         now, each = time.monotonic(), MINUTE / self._limits.client_requests_per_minute

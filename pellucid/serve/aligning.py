@@ -10,7 +10,7 @@ from pellucid.seeing.trace import trace
 from pellucid.serve.placing import Link
 from pellucid.serve.sentences import as_read, inside_word
 from pellucid.translate.likelihood import batches
-from pellucid.translate.sentences import TOKENS, read_source
+from pellucid.translate.sentences import read_source
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Hypothesis
 
@@ -22,11 +22,14 @@ def align_texts(
 ) -> list[list[Link]]:
     """Return the links of each (source, hypothesis, its text as it is used): for each word, the source word
     with its largest weight in the last decoder layer's cross-attention, as `align` finds it."""
-    model, vocabulary = translator.model, translator.vocabulary
+    model, vocabulary, longest = translator.model, translator.vocabulary, translator.longest
     special = special_ids(vocabulary)
     weights = f"decoder.layers.{model.config.decoder_layers - 1}.cross_attention.weights"
     pairs = [
-        (read_source(as_read(source), to, vocabulary, TOKENS).ids, said.token_ids or [vocabulary.end_id])
+        (
+            read_source(as_read(source), to, vocabulary, longest).ids,
+            said.token_ids or [vocabulary.end_id],
+        )
         for source, said, _ in asked
     ]
     links = [list[Link]() for _ in asked]

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from functools import cache, partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -38,6 +39,7 @@ FOREIGN_PAGES = Middleware(
     allow_origins=["*"],
     allow_headers=["authorization", "content-type"],
     allow_methods=["GET", "POST"],
+    expose_headers=["retry-after"],
 )
 
 
@@ -60,10 +62,10 @@ def make_app(service: Service) -> Starlette:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def spec(service: Service, asked: Asked) -> dict[str, Any]:
-        return describe(table)
+        return described()
 
     async def docs(service: Service, asked: Asked) -> Response:
-        return HTMLResponse(page(table))
+        return HTMLResponse(shown())
 
     table = [
         *ours.ROUTES,
@@ -78,6 +80,7 @@ def make_app(service: Service) -> Starlette:
         Route("GET", "/spec", spec, is_open=True),
         Route("GET", "/docs", docs, is_open=True),
     ]
+    described, shown = cache(partial(describe, table)), cache(partial(page, table))
 
     async def unknown(request: Request, error: Exception) -> Response:
         """Answer if there is no such route or verb, as the interface does whose path is the nearest."""

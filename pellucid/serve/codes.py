@@ -1,7 +1,7 @@
 """Codes of languages: a model writes eng_Latn or zh_CN, where a client says EN-US or zh-Hans."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 
 from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
@@ -25,6 +25,7 @@ def short(code: str) -> str:
     return str(language.simplify_script()) if language else code
 
 
+@lru_cache(1000)
 def broad(code: str) -> str:
     """Return the code of a language without its script and region: ar for arb_Arab."""
     language = _read(code)

@@ -32,7 +32,7 @@ class Translate(Body):
     """Texts to translate, and how. Other fields, such as context and preserve_formatting, change nothing."""
 
     model_config = ConfigDict(extra="allow", strict=False)
-    text: str | Annotated[list[str], Field(min_length=1, max_length=MOST)]
+    text: str | Annotated[list[str], Field(min_length=1, max_length=MOST, fail_fast=True)]
     target_lang: str
     source_lang: str | None = None
     split_sentences: Literal["0", "1", "nonewlines"] | None = None

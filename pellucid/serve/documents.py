@@ -17,10 +17,10 @@ async def translate_documents(service: Service, job: Job, **cut: Any) -> list[st
 async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> list[list[str]]:
     """Return several translations of each text of a job, the best first: the first of each sentence, then the
     second of each, and so on. A text in the target language is its own, unless a model translates it."""
-    ways, target, languages = [[text] for text in job.texts], job.target, service.languages
-    each = enumerate(job.sources)
-    foreign = [index for index, code in each if code != target or (code, target) in languages.pairs]
-    async with service.entered(job):
+    ways, target = [[text] for text in job.texts], job.target
+    async with service.entered(job) as job:
+        languages, each = job.languages or service.languages, enumerate(job.sources)
+        foreign = [index for index, code in each if code != target or (code, target) in languages.pairs]
         for source in dict.fromkeys(job.sources[index] for index in foreign):
             mine = [index for index in foreign if job.sources[index] == source]
             model, options = languages.model(source, target), dict(job.options)

@@ -20,7 +20,7 @@ from pellucid.seeing.edits import Edits, of_switches
 from pellucid.seeing.records import find_names
 from pellucid.seeing.trace import editing
 from pellucid.serve.body import Body
-from pellucid.serve.ours import SETTINGS, read_job
+from pellucid.serve.ours import SETTINGS, model_of, read_job
 from pellucid.serve.routes import JSON, Asked, Json, Route
 from pellucid.serve.service import Job, Model, Service
 from pellucid.show.files import as_json
@@ -29,7 +29,8 @@ from pellucid.translate.translation import Translation, translations_of
 
 MOST = 1 << 22  # numbers in an answer
 ONE = ThreadPoolExecutor(1, "pellucid explaining")  # one at a time: each takes memory, and all cores
-Ids = Annotated[list[int], Field(min_length=1, max_length=512)]  # matrices grow with the square of the length
+TOKENS = 512  # of a translation that is explained: matrices grow with the square of its length
+Ids = Annotated[list[int], Field(min_length=1, max_length=TOKENS, fail_fast=True)]
 Heads = list[Annotated[int, Field(ge=0)]]
 
 
@@ -64,7 +65,7 @@ async def explain(service: Service, asked: Asked) -> Response:
     its steps, its alignment, and tensors of the pass."""
     job, body, found = await read_job(service, asked), asked.body, None
     edits = of_switches(body.edits.model_dump()) if body.edits else {}
-    model = service.languages.model(job.sources[0], job.target)
+    model = model_of(service, job)
     async with service.entered(job):
         if body.translation is None and not edits:
             (found,) = await service.decode(job)
@@ -83,6 +84,9 @@ def _explain(
     if found is None and body.translation is None:
         with editing(exact.model, edits):
             found = _search(exact, text, to, {**job.options, "memory": model.memory}, is_over)
+    if found and len(found.hypotheses[0].token_ids) > TOKENS:
+        length = f"the translation has {len(found.hypotheses[0].token_ids):,} tokens"
+        raise UsageError(f"{length}, and at most {TOKENS} are explained. Set max_length = {TOKENS}.")
     reading = read(exact, text, to, body.translation, found, edits)
     names = [name for glob in body.tensors for name in find_names(glob, list(reading.trace))]
     if (count := sum(reading.trace[name].tensor.numel() for name in names)) > MOST:

@@ -164,7 +164,13 @@ def _slot(content: str, origin: Element, to: Element | None, last: Element, befo
     begins and ends as given, and has a line of its own if the last one has."""
     text = content[origin.inside : origin.close]
     if to:
-        return Slot(text, to.start, to.end, re.sub(r"\s*/?>$", ">", to.tag), "</" + after.split("</")[1])
+        return Slot(
+            text,
+            to.start,
+            to.end,
+            to.tag.removesuffix(">").removesuffix("/").rstrip() + ">",
+            "</" + after.split("</")[1],
+        )
     white = content[content.rfind(">", 0, last.start) + 1 : last.start]
     return Slot(text, last.end, last.end, (white if white.isspace() else "") + before, after)
 

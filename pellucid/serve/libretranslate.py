@@ -45,7 +45,7 @@ class Fields(Body):
 class Detect(Fields):
     """What /detect takes: a text, or several."""
 
-    q: Text | Annotated[list[str], Field(min_length=1)]
+    q: Text | Annotated[list[str], Field(min_length=1, fail_fast=True)]
 
 
 class Translate(Detect):

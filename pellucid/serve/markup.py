@@ -19,7 +19,9 @@ BLOCKS = re.compile(
 )
 VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")  # has no content
 KEPT = {"code", "kbd", "math", "samp", "svg", "var"}  # is not translated
-NOT_TRANSLATED = re.compile(r"""(?i:\s(translate\s*=\s*["']?no|class\s*=\s*["']?[^"'>]*\bnotranslate)\b)""")
+NOT_TRANSLATED = re.compile(
+    r"""(?i:\s(translate\s*=\s*["']?no|class\s*=\s*("[^"]*|'[^']*|[^\s"'>]*)\bnotranslate)\b)"""
+)
 DEEPEST = 100  # levels of tags inside a sentence; what has more is not translated
 # What stands in the text for a tag: these two are white space. A gap parts words, a joint does not.
 GAP, JOINT = "\x1c", "\x1d"
@@ -27,7 +29,7 @@ GAP, JOINT = "\x1c", "\x1d"
 _PIECE = re.compile(
     r"""
     (?P<alone> <!--.*?(?:-->|\Z) | <!\[CDATA\[.*?(?:\]\]>|\Z) | <[!?][^<>]*+>?
-        | <(?P<code>script|style)\b [^>]*+> .*?(?:</(?P=code)\s*+>|\Z) )
+        | <(?P<code>script|style)\b (?:[^<>"']++|"[^"]*+"|'[^']*+')*+> .*?(?:</(?P=code)\s*+>|\Z) )
     | </?(?P<name>[^\W\d][^\s<>/]*+) (?: (?:[^<>"']++|"[^"]*+"|'[^']*+')*+> | [^<>]*+>? )
     | (?P<line> [\n\r\v\f\x85\u2028\u2029]\s*+ ) | (?P<entity> &\#?[\w.:-]++;? )
     | [^<&\n\r\v\f\x85\u2028\u2029]++ | .

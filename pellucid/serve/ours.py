@@ -18,6 +18,7 @@ from pellucid.serve.body import Body
 from pellucid.serve.documents import translate_documents
 from pellucid.serve.routes import Asked, Route
 from pellucid.serve.service import AUTO, Job, Model, Service
+from pellucid.translate.sentences import TOKENS
 from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Translation, stable_beginning, text_of
 
@@ -27,13 +28,19 @@ MEANINGS = dict(LINE.findall(TextTranslator.translate.__doc__ or ""))
 THE_SERVERS = {"batch_tokens", "memory"}  # options that do not change a translation
 
 
+# A wrong list has one error, however long it is.
+Several = Annotated[list[str], Field(fail_fast=True)]
+Ids = Annotated[list[int], Field(fail_fast=True)]
+Prefixes = Annotated[list[str | Ids | None], Field(fail_fast=True)]
+
+
 class Texts(Body):
     """What to translate, and what to return of it."""
 
-    text: str | list[str] = Field(description="one text, or several")
+    text: str | Several = Field(description="one text, or several")
     source: str | None = Field(None, description="the language of the texts; auto: detect that of each")
     target: str | None = Field(None, description="the language to translate to; needed if there are several")
-    prefix: str | list[int | str | list[int] | None] | None = Field(
+    prefix: str | Ids | Prefixes | None = Field(
         None, description="text or ids with which translations begin, or a list with one for each text"
     )
     format: Literal["sentence", "text", "html", "xml"] = Field(
@@ -101,7 +108,12 @@ async def read_job(service: Service, asked: Asked) -> Job:
     source = source or (able[0] if len(able) == 1 else AUTO)
     sources = [code for code, _ in await service.sources(texts, source, able)]
     options = check_values({name: getattr(body, name) for name in ("prefix", *NAMES)})
-    return Job(asked.client, texts, sources, target, options, body.seconds)
+    return Job(asked.client, texts, sources, target, options, body.seconds, languages=languages)
+
+
+def model_of(service: Service, job: Job, place: int = 0) -> Model:
+    """Return the model that translates a text of a job, also if others are served by now."""
+    return (job.languages or service.languages).model(job.sources[place], job.target)
 
 
 async def translate(service: Service, asked: Asked) -> dict[str, Any]:
@@ -115,10 +127,10 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
         texts = await translate_documents(service, job._replace(form=asked.body.format))
         pairs = zip(texts, job.sources, strict=True)
         return {"translations": [{"text": text, "source": source} for text, source in pairs]}
-    for translation, source in zip(await service.translate(job), job.sources, strict=True):
-        said.append(as_table(translation, asked.body.scores) | {"source": source})
+    for place, translation in enumerate(await service.translate(job)):
+        said.append(as_table(translation, asked.body.scores) | {"source": job.sources[place]})
         if asked.body.alignment:
-            model = service.languages.model(source, job.target)
+            model = model_of(service, job, place)
             said[-1]["alignment"] = await service.aside(_align, model, translation, job.target)
     return {"translations": said}
 
@@ -132,8 +144,9 @@ def as_table(translation: Translation, scores: bool) -> dict[str, Any]:
 
 
 def _align(model: Model, translation: Translation, target: str) -> dict[str, Any]:
-    translator = model.translator
-    found = align_translation(translator.model, translator.vocabulary, translation, model.to(target))
+    if len(translation.hypotheses[0].token_ids) > TOKENS:
+        raise UsageError(f"alignment: a translation has more than {TOKENS:,} tokens. Leave alignment out.")
+    found = align_translation(model.translator, translation, model.to(target))
     links = [[link.source, link.target] for link in found.links]
     return {"links": links, "source_words": found.source_words, "target_words": found.target_words}
 
@@ -163,7 +176,7 @@ async def stream(service: Service, asked: Asked) -> StreamingResponse:
 async def _events(service: Service, job: Job, scores: bool) -> AsyncIterator[str]:
     """Yield an event for each piece of a translation, and a last one with all of it."""
     loop, changed, newest, said = asyncio.get_running_loop(), asyncio.Event(), list[int](), ""
-    model = service.languages.model(job.sources[0], job.target)
+    model = model_of(service, job)
     vocabulary = model.translator.vocabulary
 
     def grew(ids: list[int]) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import logging
+import math
 import os
 import signal
 import socket
@@ -31,11 +32,12 @@ HEAD = 10.0  # seconds, in which the head of a request must arrive
 
 
 class Protocol(H11Protocol):
-    """A connection that is closed if the head of a request arrives too slowly."""
+    """A connection that is closed if the head of a request arrives too slowly, or an answer is not read."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self._answers = 0
         self._closing = self.loop.call_later(HEAD, self.transport.close)
 
     def data_received(self, data: bytes) -> None:
@@ -45,6 +47,23 @@ class Protocol(H11Protocol):
             self._closing.cancel()
         elif self._closing.cancelled():
             self._closing = self.loop.call_later(HEAD, self.transport.close)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request."""
+        super().on_response_complete()
+        self._answers += 1
+        self._watch(self._answers)
+
+    def _watch(self, answer: int, before: float = math.inf) -> None:
+        """Look every minute whether the client reads the rest of its last answer, and leave it if it does
+        not. before: the bytes that were left a minute ago."""
+        left = self.transport.get_write_buffer_size()
+        if not left or answer != self._answers:
+            return
+        if left >= before:
+            self.transport.abort()
+        else:
+            self.loop.call_later(IDLE, self._watch, answer, left)
 
 
 class Server(uvicorn.Server):
@@ -73,7 +92,7 @@ class Server(uvicorn.Server):
         """Take no new connection, answer what comes on those that were made, and close each after that."""
         made = list[socket.socket]()  # but not accepted yet
         for listening in sockets or ():
-            with contextlib.suppress(BlockingIOError):
+            with contextlib.suppress(OSError):  # no more are waiting, or no more files are allowed
                 while True:
                     made.append(listening.accept()[0])
         for server in self.servers:
@@ -135,6 +154,7 @@ def run(service: Service, bound: socket.socket, about: Sequence[str]) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # anybody could write one, and be another client
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
     )

@@ -66,7 +66,8 @@ class Model:
 
 class Job(NamedTuple):
     """What a client asks: its texts, the language of each, the language to translate to, the options of
-    `translate`, in how many seconds at most, and whether the texts are "text", "html" or "xml"."""
+    `translate`, in how many seconds at most, whether the texts are "text", "html" or "xml", and the languages
+    with their models that were served when it came."""
 
     client: str
     texts: Sequence[str]
@@ -75,11 +76,14 @@ class Job(NamedTuple):
     options: Mapping[str, Any] = MappingProxyType({})
     seconds: float = math.inf
     form: str = "text"
+    languages: Languages | None = None
 
     @property
     def characters(self) -> int:
-        """Return the length of all texts."""
-        return sum(map(len, self.texts))
+        """Return the length of all texts, and of the prefixes."""
+        prefix: Any = self.options.get("prefix") or ()
+        each = [prefix] if is_one(prefix) else [one for one in prefix if one]
+        return sum(map(len, (*self.texts, *each)))
 
     @property
     def letters(self) -> int:
@@ -174,14 +178,18 @@ class Service:
         """
         if source != AUTO:
             return [(source, 1.0)] * len(texts)
+        self.door.check_size(len(texts), sum(map(len, texts)))
         ranked = await self.detect(texts)
         return [next(pair for pair in each.items() if pair[0] in able or pair[1] > sure) for each in ranked]
 
     @asynccontextmanager
-    async def entered(self, job: Job) -> AsyncIterator[None]:
-        """Count a job as accepted until the block ends. Raise a Refusal if a limit or the time does not allow
-        it, or if its deadline comes before the end. Texts that no model translates need no time."""
-        served = [n for n, source in enumerate(job.sources) if (source, job.target) in self.languages.pairs]
+    async def entered(self, job: Job) -> AsyncIterator[Job]:
+        """Count a job as accepted until the block ends; yield it, with the languages of now if it has none.
+        Raise a Refusal if a limit or the time does not allow it, or if its deadline comes before the end.
+        Texts that no model translates need no time."""
+        job = job._replace(languages=job.languages or self.languages)
+        assert job.languages
+        served = [n for n, source in enumerate(job.sources) if (source, job.target) in job.languages.pairs]
         asked, seconds = job.part(served), min(job.seconds, self.limits.seconds)
         parts = self._parts(asked)
         with ExitStack() as held:
@@ -191,7 +199,7 @@ class Service:
                 held.enter_context(model.queue.entered(part.client, model.cost(part), seconds, part.key))
             try:
                 async with asyncio.timeout(seconds):
-                    yield
+                    yield job
                 self.letters += job.letters
             except TimeoutError:
                 raise Refusal(503, LATE, sum(model.queue.seconds for model in parts)) from None
@@ -202,8 +210,8 @@ class Service:
 
         grew: called after each step with the ids of a translation so far, in another thread.
         """
-        async with self.entered(job):
-            return await self.decode(job, grew)
+        async with self.entered(job) as entered:
+            return await self.decode(entered, grew)
 
     async def decode(self, job: Job, grew: Callable[[list[int]], None] | None = None) -> list[Translation]:
         """Translate the texts of a job that has entered."""
@@ -217,9 +225,9 @@ class Service:
 
     def _parts(self, job: Job) -> dict[Model, list[int]]:
         """Return the models that translate the texts of a job, each with the indices of its texts."""
-        parts = dict[Model, list[int]]()
+        parts, languages = dict[Model, list[int]](), job.languages or self.languages
         for index, source in enumerate(job.sources):
-            parts.setdefault(self.languages.model(source, job.target), []).append(index)
+            parts.setdefault(languages.model(source, job.target), []).append(index)
         return parts
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from network import NO_NETWORK
 from served import Server, serving
 
 from benchmarks.serve_overload import soak
+from pellucid.serve.running import Protocol
 
 HEAD = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{}\r\n"
 FIELDS = {"text": "I like cats", "source": "en", "target": "es"}
@@ -201,3 +203,17 @@ def test_mixed_requests_leave_nothing_behind(tmp_path: Path) -> None:
     assert played.different == 0 and set(played.statuses) <= {200, 400, 404, 405, 413}
     (files, threads, megabytes), *_, last = levels
     assert last[:2] == (files, threads) and last[2] < 1.05 * megabytes
+
+
+def test_a_client_that_does_not_read_its_answer_is_left() -> None:
+    """Once it has read something in a minute, and then nothing."""
+    left, later, aborted = [30, 20, 20], list[Any](), list[bool]()
+    transport = SimpleNamespace(get_write_buffer_size=lambda: left.pop(0), abort=lambda: aborted.append(True))
+    connection = Protocol.__new__(Protocol)
+    connection.transport, connection._answers = transport, 1  # type: ignore[assignment]
+    connection.loop = SimpleNamespace(call_later=lambda _, *what: later.append(what))  # type: ignore[assignment]
+    connection._watch(1)
+    while later:
+        watch, *rest = later.pop()
+        watch(*rest)
+    assert aborted == [True] and not left

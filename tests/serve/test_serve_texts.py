@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from serve.fake_models import backwards, forgetful, loud, same, translate
 
-from pellucid.serve.markup import GAP
+from pellucid.serve.markup import GAP, letters_in, read, source_of
 from pellucid.serve.sentences import as_read
 from pellucid.serve.texts import make_plan
 
@@ -187,6 +187,27 @@ def test_a_placeholder_that_got_lost_is_placed(text: str, expected: str) -> None
 
 def test_a_placeholder_that_the_model_invents_is_left_out() -> None:
     assert translate("one {0} two 5", lambda words: [*loud(words), ("{0}", 0), ("7", 0)]) == "ONE {0} TWO 7 5"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"<a{' class=' * 50_000}x>x</a>",
+        f"<a{' class=' * 50_000}>x</a>".replace("=", '="'),
+        "<script" * 50_000,
+        '<script "' * 50_000,
+    ],
+    ids=lambda document: document[:12],
+)
+def test_strange_tags_are_read_in_linear_time(document: str) -> None:
+    """The plain expressions would stand at them for minutes."""
+    assert source_of(read(document, "html")) == document
+    assert letters_in(document, "html") < len(document)
+
+
+def test_a_script_may_have_an_angle_in_a_quotation() -> None:
+    document = '<script a="x>y">one</script> two'
+    assert [node.text for node in read(document, "html") if node.kind == "text"] == [" two"]
 
 
 def test_much_white_space_is_read_like_little_in_linear_time() -> None:
