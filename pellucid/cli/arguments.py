@@ -130,12 +130,13 @@ def model(argument: str) -> str:
 def check_models(arguments: argparse.Namespace) -> None:
     """Raise an error if a model folder in the arguments does not exist. This runs before torch is imported,
     which takes a while."""
-    for name in ("model", "checkpoints", "path", "beside", "start"):
+    for name in ("model", "checkpoints", "path", "beside", "start", "original"):
         models = getattr(arguments, name, None) or []
-        for each in models if isinstance(models, list) else [models]:
+        for each in map(str, models if isinstance(models, list) else [models]):
             if each != "demo" and not each.startswith("hf://") and not Path(each).is_dir():
                 what = "this is a file" if Path(each).exists() else "no such folder"
-                raise PellucidError(f"{each}: {what}. Name a model folder or hf://OWNER/NAME, or write demo.")
+                others = "" if name in ("path", "original") else " or hf://OWNER/NAME, or write demo"
+                raise PellucidError(f"{each}: {what}. Name a model folder{others}.")
 
 
 def file(argument: str) -> Path:

@@ -99,8 +99,9 @@ def _translate_part(part: Path, arguments: argparse.Namespace, options: Any, row
         raise UsageError(f"{part}: an earlier run did not end. Go on with --resume, or remove this file.")
     from pellucid.learning.stop import Interrupted
 
+    settings = settings_of(arguments)
     with writing(part, "What is saved stays. Make room, and go on with --resume."):
-        saved = _read_state(part, state, settings_of(arguments))
+        saved = _read_state(part, state, settings)
         _write_state(part, saved)
         try:
             _translate(part, saved, arguments, options, rows_of)
@@ -205,7 +206,7 @@ def records_of(file: str, bad_utf8: str) -> Iterator[Record]:
             yield {"text": text.partition("\t")[0] if kind else text}
             continue
         try:
-            record = json.loads(text or '{"text": ""}')
+            record = json.loads(text if text.strip() else '{"text": ""}')
         except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or not isinstance(record.get("text"), str):

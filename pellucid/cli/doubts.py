@@ -36,7 +36,8 @@ class Doubts:
             self._note(AS_TEXT.format(written, self.to), number)
             unknown = [word for word in unknown if word != written]
         for doubt in translation.doubts:
-            self._note(doubt.replace("max_length", "--max-length"), number)
+            reason = re.sub(r"^\d+ sentences in, \d+ out", "fewer sentences out than in", doubt)
+            self._note(reason.replace("max_length", "--max-length"), number)
         self.add_unknown(unknown)
 
     def add_unknown(self, unknown: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import warnings
 from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
@@ -123,10 +124,13 @@ def _source_shares(arguments: argparse.Namespace, sources: list[str]) -> list[fl
     """Return how much of each translation comes from its source; None where no single model translated."""
     if len(arguments.model) != 1:
         return [None] * len(sources)
+    from pellucid.translate.sentences import TruncationWarning
     from pellucid.translator import load
 
     translator = load(arguments.model, arguments.device, "fp32")
-    said = translator.translate(sources, arguments.to, source_share=True, **_options(arguments))
+    with warnings.catch_warnings():  # of lines that are cut, by their numbers among these; they were told
+        warnings.simplefilter("ignore", TruncationWarning)
+        said = translator.translate(sources, arguments.to, source_share=True, **_options(arguments))
     return [each.source_share for each in said]
 
 

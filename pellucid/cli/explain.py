@@ -12,6 +12,7 @@ from pellucid.explanation import Explanation, Movie
 from pellucid.folder.whole_file import place, refuse_foreign
 from pellucid.reading.causal_map import CausalMap
 from pellucid.reading.ledger import Ledger
+from pellucid.show.panels import require_matplotlib
 from pellucid.show.pictures import whole_set
 from pellucid.translator import load, movie
 
@@ -29,6 +30,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise UsageError("--head says which head of --tensor is printed. Add --tensor NAME.")
     if len({file.resolve() for file in files.values()}) < len(files):
         raise UsageError("two of --html, --json, --npz and --movie name the same file. Name another for one.")
+    if arguments.png:
+        require_matplotlib()
     translator = load(arguments.model, arguments.device, precision="fp32")
     explanation = translator.explain(arguments.text, to=arguments.to, target=arguments.target)
     ledger = None if arguments.ledger is None else _ledger(arguments, explanation)

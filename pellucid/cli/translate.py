@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
+    check_values(options)  # before torch is imported, which takes a while
     if arguments.mbr:
         samples = 32 if arguments.samples is None else arguments.samples
         if not 1 <= samples <= 1000:
@@ -27,7 +28,6 @@ def run(arguments: argparse.Namespace) -> None:
         options |= {"sample": True, "n_best": samples}
     elif arguments.samples is not None:
         raise UsageError(f"--samples {arguments.samples} is for --mbr. Give that too, or leave it out.")
-    check_values(options)  # before torch is imported, which takes a while
     if arguments.source is not None or arguments.out is not None or arguments.resume:
         translate_file(arguments, options, _rows)
         return
@@ -61,7 +61,7 @@ def _as_json(translator: "Translator", translation: "Translation", arguments: ar
 
     alignment: dict[str, Any] | None = None
     if len(arguments.model) == 1:
-        found = align_translation(translator.model, translator.vocabulary, translation, arguments.to)
+        found = align_translation(translator, translation, arguments.to)
         links = [[link.source, link.target] for link in found.links]
         alignment = {"links": links} | {
             name: getattr(found, name) for name in ("source_words", "target_words")

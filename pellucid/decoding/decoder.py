@@ -1,7 +1,10 @@
 """The interface of what decodes: a model made ready, which opens decodings, and the plan of their memory."""
 
+import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Protocol
 
 import torch
@@ -48,9 +51,9 @@ def plan(decoder: Decoder, requests: Sequence[Request], special: SpecialIds) -> 
     rounds = -(-hypotheses // (sessions * decoder.together))
     # Of equal size, because few rows are slow for their number.
     together = -(-len(requests) // (sessions * rounds))
-    longest = max(len(one.source) for one in requests)
-    tokens = min(each.batch_tokens or longest * together for each in options)
-    together = max(1, min(together, tokens // longest))
+    longest_first = sorted((len(one.source) for one in requests), reverse=True)
+    tokens = min(each.batch_tokens or math.inf for each in options)
+    together = max(1, min(together, bisect_right([*accumulate(longest_first)], tokens)))
     needed = [each.candidates for each in options]
     most = max(needed) if all(needed) else 0
     candidates = most if most < min(decoder.config.target_size, MOST_CANDIDATES + 1) else 0

@@ -69,6 +69,12 @@ class Serving:
         Except with int8, the models themselves decode if a trace, an edit or a hook needs their tensors, if
         no engine can compute them, or if an engine would need too much memory.
         """
+        if self._precision == "int8" and is_watched():
+            raise UsageError(
+                "{} decodes by an engine, in which nothing is seen or edited. Use {}.",
+                Setting("precision", "int8"),
+                Setting("precision", "fp32"),
+            )
         with self._lock:
             self._forget_old_weights()
             if self._precision == "int8" or self._is_for_engine(requests):

@@ -8,6 +8,7 @@ from typing import Generic, Self, TypeVar
 
 from pellucid.decoding.decoder import Decoder, plan
 from pellucid.decoding.room import Room
+from pellucid.errors import PellucidError
 from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result, raise_if_failed
 from pellucid.search.request import Request, SpecialIds
@@ -17,6 +18,7 @@ from pellucid.seeing.watching import carried
 END = -1  # in place of a ticket: there are no more sentences
 T = TypeVar("T")
 Item = TypeVar("Item")
+NO_THREAD = "the system allows no further thread, and one is needed. Raise its limit (ulimit -u)."
 AHEAD = 4  # sentences are read ahead: so many times those that are decoded at once
 
 
@@ -50,6 +52,11 @@ class Workers:
         self._waiting.close()
         for thread in self._threads:
             thread.join()
+
+    @property
+    def started(self) -> int:
+        """Return the number of threads that the system allowed."""
+        return len(self._threads)
 
     def work(self) -> None:
         """Decode in this thread until the list is closed and empty, or another thread has failed."""
@@ -110,7 +117,10 @@ class Reader(Generic[T]):
         self.ahead, self._preparing = threading.Semaphore(ahead), threading.Lock()
         # Tickets, or None where there is nothing to decode; END, or an error, at the end.
         self.order = SimpleQueue[int | None | BaseException]()
-        threading.Thread(target=self._read, daemon=True).start()
+        try:
+            threading.Thread(target=self._read, daemon=True).start()
+        except RuntimeError:
+            raise PellucidError(NO_THREAD) from None
 
     def leave(self) -> None:
         """Let the thread end, now that the list is closed. If Python ended while it is in C++, where a
@@ -151,6 +161,8 @@ def decode_each(
         reader = Reader(sources, prepare, waiting, AHEAD * threads * room.places)
         ending.callback(reader.leave)
         workers = ending.enter_context(Workers(decoder, room, special, waiting, threads))
+        if not workers.started:
+            raise PellucidError(NO_THREAD)
         while (ticket := take(reader.order)) != END:
             if isinstance(ticket, BaseException):
                 raise ticket

@@ -8,14 +8,13 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from pellucid.model import Transformer
 from pellucid.reading.passes import in_batch, watch
 from pellucid.reading.reading import Reading
 from pellucid.reading.words import Word, words_of
 from pellucid.seeing.records import Record, Records, UnknownTensor, attentions, no_such_name, stack_of
 from pellucid.text.vocabulary import Vocabulary
-from pellucid.translate.sentences import TOKENS as LONGEST
 from pellucid.translate.sentences import read_source
+from pellucid.translate.text_translator import TextTranslator
 from pellucid.translate.translation import Translation
 
 NAMED = 3  # words that a row names
@@ -152,11 +151,12 @@ def align(reading: Reading) -> Alignment:
 
 
 def align_translation(
-    model: Transformer, vocabulary: Vocabulary, translation: Translation, to: str | None = None
+    translator: TextTranslator, translation: Translation, to: str | None = None
 ) -> Alignment:
     """Return the alignment of a translation, as `align` does, from a watched pass."""
+    model, vocabulary = translator.model, translator.vocabulary
     layer = f"decoder.layers.{model.config.decoder_layers - 1}.cross_attention"
-    ids = read_source(translation.source, to, vocabulary, LONGEST).ids
+    ids = read_source(translation.source, to, vocabulary, translator.longest).ids
     pair = ids, translation.hypotheses[0].token_ids or [vocabulary.end_id]
     seen = watch(model, in_batch(model, [pair]), only=f"{layer}.weights")
     return _align(pair, seen[f"{layer}.weights"].tensor[0], layer, vocabulary)

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from pellucid.errors import UsageError, nearest
@@ -154,12 +155,14 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
     return words
 
 
-def special_ids(vocabulary: Vocabulary) -> set[int]:
+@lru_cache(8)  # a model may have two hundred languages
+def special_ids(vocabulary: Vocabulary) -> frozenset[int]:
     """Return the ids that have no text: start, end, padding and the tags of languages."""
-    several = len(vocabulary.target_languages) > 1
-    tags = [vocabulary.encode_source("", language)[0] for language in vocabulary.target_languages if several]
+    sides = vocabulary.encode_source, vocabulary.encode_target
+    empty = [encode("", language) for language in vocabulary.target_languages for encode in sides]
+    tags = [ids[0] for ids in empty if len(ids) > 1]
     padding = {vocabulary.pad_id} - {vocabulary.unknown_id}  # a vocabulary may pad with its unknown token
-    return {vocabulary.start_id, vocabulary.end_id, *padding, *tags}
+    return frozenset({vocabulary.start_id, vocabulary.end_id, *padding, *tags})
 
 
 def spell(pieces: Sequence[str]) -> str:

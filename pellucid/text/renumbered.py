@@ -33,12 +33,14 @@ class Renumbered:
         self.codes = dict(codes or {})
         self.model, self.tokens, self.special = model, tuple(tokens), dict(special)
         self._ids = {token: place for place, token in enumerate(self.tokens) if token is not None}
-        self._has_languages = any(token.startswith(">>") and token.endswith("<<") for token in self._ids)
+        # With several such tokens, Vocabulary chooses one of them, and here >>xx<< is text.
+        self._has_tag = sum(token.startswith(">>") and token.endswith("<<") for token in self._ids) == 1
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text. If the model has several languages, a leading >>xx<< is one token."""
+        """Return the ids of a text. If the model has one language with a name, its leading >>xx<< is one
+        token."""
         code, end, rest = text.partition("<<")
-        tag = self._has_languages and text.startswith(">>") and end and f"{code}<<" in self._ids
+        tag = self._has_tag and text.startswith(">>") and end and f"{code}<<" in self._ids
         pieces = self.model.encode(rest if tag else text, out_type=str)
         return [self.piece_to_id(piece) for piece in ([f"{code}<<", *pieces] if tag else pieces)]
 

@@ -86,10 +86,10 @@ class Vocabulary:
         """Return the target language: `to`, or the only one if `to` is None. Return None if the languages
         have no names. Raise an error if `to` is unknown, or is missing where there are several languages."""
         offered = self.target_languages
-        names = list_known(offered, to)
         if to is None:
             if len(offered) > 1:
                 choice = Setting("to", offered[0])
+                names = list_known(offered)
                 raise UsageError("the model translates to {}: say which, with {}.", names, choice)
             return offered[0] if offered else None
         if not offered:
@@ -97,6 +97,7 @@ class Vocabulary:
                 f"the model does not name its languages, so {to!r} cannot be chosen. Leave it out."
             )
         if to not in offered:
+            names = list_known(offered, to)
             raise UsageError(f"the model translates to {names}, not to {to!r}. Choose one of these.")
         return to
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from numbers import Number
 from typing import Any
 
@@ -41,13 +42,14 @@ def make_call(
         ids = f"but the vocabulary has the ids 0 to {size - 1}"
         raise UsageError(f"[translation] suppressed names the id {outside[0]}, {ids}. Leave it out.")
     special = SpecialIds(model.config.start_id, model.config.end_id, [*never, *defaults.suppressed])
+    most = model.config.longest or defaults.max_length  # learned positions
     requests = []
     for number, (sentence, prefix) in enumerate(zip(sentences, prefixes, strict=True), first):
         if sentence.empty:
             continue
         limit = chosen.max_length
         if limit is None:
-            limit = max(min(2 * len(sentence.ids) + 20, defaults.max_length), chosen.min_length + 1)
+            limit = max(min(2 * len(sentence.ids) + 20, defaults.max_length, most), chosen.min_length + 1)
         if len(prefix) >= limit:
             raise UsageError(
                 f"sentence {number + 1}: a prefix of {len(prefix)} tokens leaves no room within {{}}. "
@@ -74,7 +76,10 @@ def prefixes_of(
 ) -> list[list[int]]:
     """Return, for each sentence, the ids that its translation must begin with. `prefix` is one text or list
     of ids for all sentences, or a list with one for each."""
-    each: list[Any] = [prefix] * len(sentences) if is_one(prefix) else list(prefix or ())
+    if is_one(prefix):  # read it once for each language: it may be long, and the sentences many
+        one = cache(lambda to: read_prefix(prefix, to, vocabulary, never))  # type: ignore[arg-type]
+        return [[] if sentence.empty else one(sentence.to) for sentence in sentences]
+    each: list[Any] = list(prefix or ())
     if len(each) != len(sentences):
         raise UsageError(
             f"{{}}: {len(each)} prefixes for {len(sentences)} sentences. Give one for all, or one for each.",

@@ -9,6 +9,7 @@ from pellucid.data.corpus import CHARACTERS_PER_TOKEN
 from pellucid.errors import UsageError
 from pellucid.text.vocabulary import Vocabulary, check_ids
 
+INVISIBLE = "\u200b\ufeff"  # characters of which a line without a language is as good as empty
 TOKENS = 1024  # at most, of a source or a target, unless the model was trained on longer ones
 # For each of these tokens: the rest of a text is cut off before the vocabulary spends time on it.
 CHARACTERS = CHARACTERS_PER_TOKEN
@@ -43,8 +44,8 @@ def check_texts(texts: Iterable[object], name: str = "sentence", first: int = 0)
 def read_source(text: str, to: str | None, vocabulary: Vocabulary, longest: int) -> Sentence:
     """Return a line of text as a source sentence. If the model has several languages, the line may begin with
     >>xx<< to choose one."""
-    if not text.strip():
-        undecided = to is None and len(vocabulary.target_languages) > 1
+    undecided = to is None and len(vocabulary.target_languages) > 1
+    if not text.strip() or (undecided and not text.strip().strip(INVISIBLE)):
         ids = [vocabulary.end_id] if undecided else vocabulary.encode_source("", to)
         return Sentence(text, text, ids, to, empty=True)
     untagged, language = vocabulary.direction(text[: longest * CHARACTERS], to)

@@ -59,7 +59,9 @@ class TextTranslator:
         self.vocabulary = vocabulary
         self.config = config
         self._serving = Serving(self._models, precision)
-        self._longest = max(TOKENS, self.config.data.max_length)
+        # Tokens that are read of a text; a model with learned positions has not more of these.
+        positions = [each.config.longest for each in self._models if each.config.positions == "learned"]
+        self.longest = min([max(TOKENS, self.config.data.max_length), *positions])
 
     def __repr__(self) -> str:
         config, count = self._models[0].config, len(self._models)
@@ -182,7 +184,7 @@ class TextTranslator:
         """Translate sources that the caller has tokenised: lists of ids, each ending with the end token."""
         self._check_language(to)
         each = enumerate(sources)
-        sentences = [take_ids(ids, number, to, self.vocabulary, self._longest) for number, ids in each]
+        sentences = [take_ids(ids, number, to, self.vocabulary, self.longest) for number, ids in each]
         return self._translate(sentences, options)
 
     def stream(
@@ -196,7 +198,7 @@ class TextTranslator:
                 "Leave out beam and n_best, or use translate."
             )
         sentences = self._read_sources([source], to)
-        warn_of_truncation(sentences, self._longest)
+        warn_of_truncation(sentences, self.longest)
         return self._stream(sentences[0], self.call(sentences, {**options, "beam": 1}))
 
     def score(
@@ -214,10 +216,10 @@ class TextTranslator:
         check_texts(targets, "target")
         asked = self._read_sources(sources, to)
         each = zip(targets, asked, strict=True)
-        wanted = [read_target(text, source.to, self.vocabulary, self._longest) for text, source in each]
+        wanted = [read_target(text, source.to, self.vocabulary, self.longest) for text, source in each]
         pairs = list(zip(asked, wanted, strict=True))
         cut = [target if target.truncated else source for source, target in pairs]
-        warn_of_truncation(cut, self._longest)
+        warn_of_truncation(cut, self.longest)
         return score_texts(self._models, pairs, self.vocabulary, along)
 
     def call(self, sentences: Sequence[Sentence], options: TranslationOptions, first: int = 0) -> Call:
@@ -234,7 +236,7 @@ class TextTranslator:
         that come one by one."""
         self._check_language(to)
         to = to or next(iter(self.vocabulary.target_languages), None)  # any, if each source names its own
-        lengths = (self._longest, *USUAL * MANY)
+        lengths = (self.longest, *USUAL * MANY)
         sentences = [Sentence("", "", [self.vocabulary.end_id] * each, to) for each in lengths]
         # Without the prefix, which may be too long for them though it is not for the sources.
         return self.call(sentences, {**options, "prefix": None})
@@ -246,10 +248,10 @@ class TextTranslator:
     def _read_sources(self, texts: Sequence[str], to: str | None, first: int = 0) -> list[Sentence]:
         self._check_language(to)
         check_texts(texts, first=first)
-        return [read_source(text, to, self.vocabulary, self._longest) for text in texts]
+        return [read_source(text, to, self.vocabulary, self.longest) for text in texts]
 
     def _translate(self, sentences: Sequence[Sentence], options: TranslationOptions) -> list[Translation]:
-        warn_of_truncation(sentences, self._longest, stacklevel=4)
+        warn_of_truncation(sentences, self.longest, stacklevel=4)
         call = self.call(sentences, options)
         results = decode(self.decoder(call), call.requests, call.special) if call.requests else []
         return translations_of(call, results, self.vocabulary)

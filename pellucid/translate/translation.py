@@ -13,6 +13,8 @@ from pellucid.translate.call import Call
 # such as "z. B." or "am 3. Mai".
 _END = re.compile(r"[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s|$)|[。！？]+")
 _SURE_END = re.compile(r"(?<!\d)(?<!\b\w)[.!?…।॥؟۔]+[\"'”’»)\]]*(?=\s+(?![a-z])|\s*$)|[。！？]+")
+# Shortened to two signs before: to look for the end of a long run takes the square of its length.
+_RUN = re.compile(r"([.!?…।॥؟۔])[.!?…।॥؟۔]+")
 LOST = "{} sentences in, {} out. Give the model one sentence a line."
 TRUNCATED = "too long, only its beginning was translated. Split it into sentences."
 UNFINISHED = (
@@ -72,7 +74,8 @@ class Translation:
         """Say why the translation may be wrong: its source was cut, it is not finished, or it has fewer
         sentences, counted by their final punctuation. Unknown words are in `unknown`."""
         doubts = [TRUNCATED] if self.truncated else []
-        said = len(_SURE_END.findall(self.source)), max(len(_END.findall(self.text)), 1)
+        source, text = (_RUN.sub(r"\1\1", each) for each in (self.source, self.text))
+        said = len(_SURE_END.findall(source)), max(len(_END.findall(text)), 1)
         if not self.hypotheses[0].finished:
             doubts.append(UNFINISHED)
         elif said[1] < said[0]:

@@ -261,6 +261,9 @@ def test_a_system_that_allows_no_more_threads(
     with monkeypatch.context() as patch:
         no_more_than(count, patch)
         assert said(ours.translate(sentences(5))) == expected
+        with pytest.raises(PellucidError, match="the system allows no further thread, and one is needed"):
+            no_more_than(count, patch)
+            list(ours.translate_each(sentences(5)))
         patch.setattr(engine, "SHARED_FROM", math.inf)
         no_more_than(count, patch)
         assert said(ours.translate(sentences(5))) == expected
@@ -498,7 +501,8 @@ def test_sentences_are_shared_out_to_threads(threads: None, monkeypatch: pytest.
     for lengths, options, most in (
         ([5] * 7, {}, 4),
         (range(1, 200), {}, 100),  # two equal groups of at most 128, which have 512 hypotheses
-        ([50, 30, 9, 9, 9], dict(batch_tokens=110), 2),
+        ([50, 30, 9, 9, 9], dict(batch_tokens=85), 2),  # of the longest, so that any two fit
+        ([50, 9, 9, 9, 9], dict(batch_tokens=70), 3),
     ):
         room, workers = plan(ours, asked(lengths, **options), special)
         assert (room.places, workers) == (most, 2)

@@ -18,7 +18,7 @@ from pellucid.decoding.model_state import SETTINGS
 from pellucid.decoding.pytorch import TransformerDecoding
 from pellucid.errors import PellucidError, UsageError
 from pellucid.seeing import edits
-from pellucid.seeing.trace import editing
+from pellucid.seeing.trace import editing, trace
 from pellucid.translator import Translator, load
 
 pytestmark = pytest.mark.skipif(not has_kernels(), reason="the kernels are not built here")
@@ -230,6 +230,14 @@ def with_another(kind: type, name: str) -> Callable[[Translator], None]:
 
     change.__name__ = f"{kind.__name__} {name}"
     return change
+
+
+def test_in_int8_nothing_is_watched() -> None:
+    ours = in_precision("int8")
+    said = r"precision = 'int8' decodes by an engine, in which nothing is seen or edited\. Use precision ="
+    with pytest.raises(UsageError, match=said), trace(ours.model):
+        ours.translate(sentences(1))
+    assert ours.translate(sentences(1))
 
 
 def test_an_engine_has_weights_of_one_type() -> None:

@@ -16,6 +16,7 @@ from pellucid.errors import PellucidError, UsageError
 from pellucid.interop.exporting import export
 from pellucid.interop.importing import import_model, load_folder
 from pellucid.seeing.trace import trace
+from pellucid.translate.sentences import TruncationWarning
 from pellucid.translator import load
 
 
@@ -159,6 +160,7 @@ def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:
     assert again == direct
     explanation = translator.explain(text, to=to)
     assert explanation.steps[0].expected in (to, f"__{to}__")
+    assert not {to, f"__{to}__"} & {*explanation.alignment().target_words}
     if kind == "mbart":
         loaded = load_folder(folder)
         for refused in (
@@ -169,8 +171,9 @@ def test_it_is_imported_with_its_languages(made: Any, tmp_path: Path) -> None:
                 refused()
         with pytest.raises(UsageError, match="its positions are learned"):
             load(folder, device="cpu", precision="int8").translate(text, to=to)
-        with pytest.raises(UsageError, match="this model has learned 64 positions"):
-            translator.translate("I like cats. " * 40, to=to)
+        with pytest.warns(TruncationWarning, match="64 tokens"):
+            long = translator.translate("I like cats. " * 40, to=to)
+        assert long.truncated and len(long.hypotheses[0].token_ids) <= 64
     else:
         explanation.to_html(tmp_path / "page.html")
     assert translator.score([text], ["Le chat"], to=to)[0].tokens[0] in (to, f"__{to}__")

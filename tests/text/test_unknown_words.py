@@ -112,8 +112,14 @@ def test_sentences_that_vanish_are_said(pellucid: Command) -> None:
     stdin = b"I like cats. I like dogs. How are you?\nI like cats.\nHow are you? I like cats."
     outcome = pellucid("translate", "demo", "--to", "es", stdin=stdin)
     assert outcome.err.splitlines()[0] == (
-        "pellucid: warning: standard input:1: 3 sentences in, 1 out. Give the model one sentence a line."
+        "pellucid: warning: standard input:1,3: fewer sentences out than in. "
+        "Give the model one sentence a line."
     )
+
+
+def test_a_long_run_of_dots_is_counted_in_linear_time() -> None:
+    said = Translation("." * 200_000 + "x", [Hypothesis("a" + "!" * 200_000 + "b", [], [], 0.0, [], True)])
+    assert said.doubts == []
 
 
 @pytest.mark.parametrize(

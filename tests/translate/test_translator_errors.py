@@ -35,6 +35,12 @@ def test_the_language_is_chosen() -> None:
     assert ours.score([">>fr<< the dog"], ["the cat"]) == ours.score(["the dog"], ["the cat"], to="fr")
 
 
+def test_a_language_is_looked_up_without_a_list_of_near_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list takes milliseconds if there are many languages, and each line asks."""
+    monkeypatch.setattr("pellucid.text.vocabulary.list_known", None)
+    assert load("demo", device="cpu").translate("I like cats", to="es").text == "Me gustan los gatos"
+
+
 def test_tags_are_never_said() -> None:
     ours = translator("word", languages=LANGUAGES)
     tags = [ours.vocabulary.target.piece_to_id(f">>{to}<<") for to in ("fr", "es")]
