@@ -20,10 +20,11 @@ def experiment(explanation: Explanation) -> Result:
     """Compare reading the right words (teacher forcing) with reading the model's own words: once from the
     start, and once after a wrong first word."""
     gold, vocabulary, forced = explanation.target_ids, explanation.vocabulary, explanation.steps
-    never = {*forbidden_ids(explanation.translator.model, vocabulary), vocabulary.end_id, gold[0]}
-    likely = explanation.trace["decoder.logits"].tensor[0, 0].argsort(descending=True).tolist()
+    first = vocabulary.count_tags(gold)  # the first word, after a language
+    never = {*forbidden_ids(explanation.translator.model, vocabulary), vocabulary.end_id, gold[first]}
+    likely = explanation.trace["decoder.logits"].tensor[0, first].argsort(descending=True).tolist()
     wrong = next(token for token in likely if token not in never)
-    word, right = vocabulary.target_tokens([wrong, gold[0]])
+    word, right = vocabulary.target_tokens([wrong, gold[first]])
     titles = "The model as it is", f"The same model, {word} fed back for {right}"
     tables, wrongs = [], []
     for title, begun in zip(titles, ([], [wrong]), strict=True):
@@ -31,10 +32,11 @@ def experiment(explanation: Explanation) -> Result:
         both = enumerate(zip_longest(forced, steps), start=1)
         rows = [[str(number), one.expected, *cells(one), *cells(other)] for number, (one, other) in both]
         tables.append(Table(HEADER, rows, 2, form=".4f", title=f"{title}. Its own words: {said}"))
-        wrongs.append(sum(row[7] != row[1] for row in rows[1:]))
+        wrongs.append(sum(row[7] != row[1] for row in rows[first + 1 :]))
+    later = len(gold) - first - 1
     losses, own = ([step.loss for step in each] for each in (forced, steps))
     return Result(
-        conclusion=f"One wrong word fed back ({word} for {right}) makes {wrongs[1]} of the {len(gold) - 1} "
+        conclusion=f"One wrong word fed back ({word} for {right}) makes {wrongs[1]} of the {later} "
         f"later words wrong, and without it {wrongs[0]} are; the loss up to position {len(own)} is "
         f"{sum(own):.4f}, and {sum(losses[: len(own)]):.4f} where the right words are read.",
         tables=tables,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from pellucid.cache import GrowingPast
+from pellucid.errors import UsageError
 from pellucid.experiments.result import Result, Row, Table, lines
 from pellucid.folder.load import device_of
 from pellucid.model import Transformer
@@ -24,6 +25,8 @@ Trained = tuple[float, float, Sequence[Tensor]]  # milliseconds, loss, gradients
 def experiment(translator: Translator, *, lengths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)) -> Result:
     """Compare training on all positions at once with training step by step: loss, gradients and time, on
     random sentences, in float32, without dropout."""
+    if not lengths:
+        raise UsageError("lengths is empty: give numbers of words, such as 2,4,8.")
     model, random = copy.deepcopy(translator.model).float().eval(), torch.Generator().manual_seed(0)
     words, rows = min(model.config.vocabulary, model.config.target_size), list[Row]()
     for length in lengths:

@@ -9,6 +9,7 @@ import math
 
 import torch
 
+from pellucid.errors import UsageError
 from pellucid.experiments.result import Result, Table
 from pellucid.model import sinusoids
 from pellucid.show.panels import Shades
@@ -21,6 +22,8 @@ SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
 def experiment(translator: Translator, *, length: int = 6) -> Result:
     """Show the encodings of the first `length` positions, for small widths and for the model's width."""
     model, width, tables = translator.model, translator.model.config.width, []
+    if (kind := model.config.positions) != "paper":
+        raise UsageError(f'this shows the positions of the paper, and the model has positions = "{kind}".')
     for each in (*(small for small in SMALL if small != width), width):
         shown, more = min(SHOWN, each), f", the first {SHOWN} dimensions" if each > SHOWN else ""
         vectors = sinusoids(length, each, torch.float64, torch.device("cpu"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from pellucid.config.schema import Config, ModelConfig
@@ -49,11 +49,16 @@ def load_model(folder: str | Path, device: str | torch.device = "cpu") -> Loaded
     weights = {
         name: each.float() for name, each in read_tensors(files.pop(WEIGHTS), folder / WEIGHTS).items()
     }
-    try:
-        model.load_state_dict(weights, assign=True)
-    except RuntimeError as error:  # which names what is missing, unknown, or of another shape
-        raise PellucidError(f"{folder / WEIGHTS} does not fit {CONFIG}: {error}") from None
+    _put(weights, model, f"{folder / WEIGHTS} does not fit {CONFIG}", assign=True)
     return Loaded(model.to(device).eval(), load_vocabulary(folder, config, files), config, manifest)
+
+
+def _put(weights: Mapping[str, Tensor], model: Transformer, wrong: str, assign: bool = False) -> None:
+    """Put weights into a model; raise an error that begins with `wrong` if they do not fit."""
+    try:
+        model.load_state_dict(weights, assign=assign)
+    except RuntimeError as error:  # which names what is missing, unknown, or of another shape
+        raise PellucidError(f"{wrong}: {error}") from None
 
 
 def without_weights(config: ModelConfig) -> Transformer:
@@ -71,7 +76,7 @@ def _load_step(folder: Path, device: str | torch.device) -> Loaded:
     else:  # AdamW's moments and random numbers too
         weights = {name[6:]: tensor for name, tensor in weights.items() if name.startswith("model.")}
     last = load_model(run / "last", device)
-    last.model.load_state_dict(weights)
+    _put(weights, last.model, f"{folder / TENSORS} does not fit the model in {run / 'last'}")
     return last._replace(manifest=manifest)
 
 

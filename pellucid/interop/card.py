@@ -90,9 +90,9 @@ def card_of(config: Config, manifest: Mapping[str, Any], program: str, name: str
         ),
         ours=OURS,
         name=name,
-        what=_what(config, about),
+        what=_what(config, manifest),
         use=_use(config, program, name),
-        licence=f"{about['licence']}: that of its text." if about.get("licence") else UNKNOWN,
+        licence=_licence(config, about),
     )
     if data := about.get("data"):
         text += "\n## Text\n\n| file | SHA-256 |\n|---|---|\n"
@@ -116,7 +116,7 @@ def _header(config: Config, about: Mapping[str, Any], program: str, name: str) -
     codes = dict.fromkeys(code for pair in config.data.languages for code in pair if CODE.fullmatch(code))
     return {
         "language": [*codes],
-        "license": about.get("licence"),
+        "license": about.get("licence") or config.data.licence,
         "library_name": LIBRARIES.get(program, program),
         "pipeline_tag": "translation",
         "tags": ["translation", "pellucid"],
@@ -124,10 +124,20 @@ def _header(config: Config, about: Mapping[str, Any], program: str, name: str) -
     }
 
 
-def _what(config: Config, about: Mapping[str, Any]) -> str:
+def _licence(config: Config, about: Mapping[str, Any]) -> str:
+    """Say what the licence is, and that of what."""
+    licence = about.get("licence") or config.data.licence
+    if not licence:
+        return UNKNOWN
+    return f"{licence}: that of its text." if licence == config.data.licence else f"{licence}."
+
+
+def _what(config: Config, manifest: Mapping[str, Any]) -> str:
+    about, step = manifest.get("provenance", {}), manifest.get("step")
     model, size = config.model, sum(each.numel() for each in without_weights(config.model).parameters())
     pairs = ", ".join(f"{source} to {target}" for source, target in config.data.languages)
     made = about.get("what") or f"imported from {about.get('folder', 'elsewhere')}"
+    made = made if step is None else f"step {step}"  # a checkpoint
     return (
         f"An encoder-decoder Transformer that translates{f' ({pairs})' if pairs else ''}: {size:,} "
         f"parameters, {model.encoder_layers}+{model.decoder_layers} layers, width {model.width}; {made}."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pellucid.errors import PellucidError, Setting, UsageError
 from pellucid.folder.load import load_config
 from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, verify
-from pellucid.interop.card import CARD, OURS, card_of, licence_in
+from pellucid.interop.card import CARD, OURS, UNKNOWN, card_of, licence_in
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -87,6 +87,8 @@ def _card(folder: Path, name: str, licence: str) -> str:
         if not card.startswith("---\n"):
             card = f"---\n---\n{card}"
         card = card.replace("---\n", f"---\nlicense: {json.dumps(licence)}\n", 1)
+        if OURS in card:  # an exported folder's
+            card = card.replace(UNKNOWN, f"{licence}.").replace(repr(folder.name), repr(name))
     if not licence_in(card):
         raise UsageError(
             "{}: nothing says under which licence the model may be used. It follows from that of its text. "

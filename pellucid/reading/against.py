@@ -27,8 +27,10 @@ class Difference(Viewed):
     @property
     def parts_at(self) -> int | None:
         """Return the first step, from 0, at which the expected tokens differ; None if none differ."""
-        pairs = enumerate(zip(self.ours.steps, self.theirs.steps, strict=False))
-        return next((n for n, (one, other) in pairs if one.expected != other.expected), None)
+        for place, (one, other) in enumerate(self.steps):
+            if one is None or other is None or one.expected != other.expected:
+                return place
+        return None
 
     @property
     def log_ratio(self) -> float:
@@ -41,12 +43,12 @@ class Difference(Viewed):
         """Say where the targets first differ, and how many times as probable one is as the other."""
         where = "The two targets are the same."
         if self.parts_at is not None:
-            step = self.ours.steps[self.parts_at]
+            steps = [step for step in self.steps[self.parts_at] if step]  # one, if the other is cut off
             both = ", ".join(
                 f"{visible(each.expected)!r} has probability {number_text(each.probability, '.4f')}"
-                for each in (step, self.theirs.steps[self.parts_at])
+                for each in steps
             )
-            where = f"They part at step {self.parts_at + 1}, after {visible(step.input)!r}: {both}."
+            where = f"They part at step {self.parts_at + 1}, after {visible(steps[0].input)!r}: {both}."
         times = number_text(math.exp(min(abs(self.log_ratio), 700)), ",.1f")  # beyond 709 exp overflows
         if abs(self.log_ratio) > math.log(1e6):
             times = f"e^{abs(self.log_ratio):.1f}"

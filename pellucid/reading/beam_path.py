@@ -68,7 +68,10 @@ class BeamPath(Viewed):
     @property
     def verdict(self) -> str:
         """Say whether the search kept the path to the end, or at which step it was dropped and why."""
-        lost = self.lost_at
+        lost, ended = self.lost_at, [each.tokens for each in self.endings]
+        if self.target in ended[1:]:
+            rank = ended.index(self.target) + 1
+            return f"It was finished, as number {rank} of {len(ended)}: the score of another is better."
         if lost is None:
             ranks = ", ".join(str(number) for number, step in enumerate(self.steps, 1) if step.place)
             if ranks:

@@ -62,7 +62,7 @@ def silence(part: str, head: Place, how: str = "zero") -> Edits:
 def lift_mask(part: str, heads: Place | None = None) -> Edits:
     """Remove the causal mask, for all heads or some: a position then looks at later positions too, but not at
     padding."""
-    if not part.endswith("self_attention"):
+    if not part.endswith("self_attention") or part.startswith("encoder"):
         raise UsageError(
             f'part = "{part}" has no causal mask: only the decoder\'s self-attentions have one. '
             'Give one such as "decoder.layers.0.self_attention".'

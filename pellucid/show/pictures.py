@@ -65,7 +65,9 @@ def _panels(reading: Reading, record: Record) -> list[Shades]:
     largest = float(np.abs(heads[np.isfinite(heads)]).max(initial=0.0))
     written: list[list[str]] = []  # the number of each cell, for readers who cannot tell the colours apart
     if heads.size <= WRITTEN and len(heads) == 1 and (record.is_shares or not largest):
-        written = [[f"{n:.2f}" if np.isfinite(n) else "−∞" for n in row] for row in heads[0]]
+        written = [
+            ["?" if np.isnan(n) else f"{n:.2f}" if np.isfinite(n) else "−∞" for n in row] for row in heads[0]
+        ]
     most = 1.0 if record.is_shares else largest or 1.0
     return [
         Shades(title, head, rows, columns, written, most, not record.is_shares)

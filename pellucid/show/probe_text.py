@@ -58,7 +58,7 @@ def verdict(comparison: Comparison) -> str:
     others = [mover for mover in comparison.layers[-1].movers if not mover.itself and mover.share >= 0.1]
     if others:
         movers = ", ".join(f"{mover.word} ({mover.share:.0%})" for mover in others[:3])
-        text += f" In the last layer it was moved most by {movers}."
+        text += f" Of the other words, these moved it most towards that in the last layer: {movers}."
     one, other = (" ".join(each.tokens) for each in (comparison.first, comparison.second))
     if one != other:
         text += f" Its tokens are not the same, {one} and {other}: their difference counts as context."

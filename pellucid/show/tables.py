@@ -42,7 +42,7 @@ class Cell:
     @property
     def level(self) -> int:
         """Return the shade as an index of PATTERNS and COLOURS."""
-        shade = 0.0 if self.shade is None or math.isnan(self.shade) else min(self.shade, 1.0)
+        shade = 0.0 if self.shade is None or math.isnan(self.shade) else max(0.0, min(self.shade, 1.0))
         return round(shade * (len(PATTERNS) - 1))
 
     @property

@@ -135,7 +135,8 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
         if name in given and given[name].shape != shape:
             must = "×".join(map(str, shape))
             raise UsageError(f"{name} is {size(given[name])} and must be {must}, to fit what it meets.")
-    config = ModelConfig(width=inputs.shape[1], heads=1, hidden=hidden, dropout=0.0)
+    # Without sinusoids, which come in pairs, the width may be odd.
+    config = ModelConfig(width=width, heads=1, hidden=hidden, dropout=0.0, positions="learned", longest=1)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()
     norms = [each for each in ("weight", "bias") if f"norm_{each}" in given]
     weights = {f"residual.norm.{each}": given[f"norm_{each}"] for each in norms}

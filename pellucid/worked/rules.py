@@ -53,7 +53,7 @@ def _of_weights(claims: Mapping[str, Claim], used: Stages) -> Iterator[Rule]:
         scores, rounded = used[name], _halves_of(name, claims, used[name])
         larger = _of_pairs(scores, -scores) > _of_pairs(rounded, rounded) + EXACT
         smaller = _of_pairs(-numbers, numbers) > _of_pairs(halves, halves) + EXACT
-        pairs = larger & smaller & ~hidden[..., None, :]
+        pairs = larger & smaller & ~(hidden[..., None, :] | hidden[..., :, None])
         yield pairs.any(-1) | pairs.any(-2), "a larger score never has a smaller weight"
 
 

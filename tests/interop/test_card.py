@@ -10,7 +10,7 @@ from huggingface_hub import ModelCard
 
 import pellucid
 from pellucid.folder.load import load_model
-from pellucid.interop.card import CARD, OURS, USE, write_card
+from pellucid.interop.card import CARD, OURS, USE, card_of, write_card
 
 
 @pytest.mark.parametrize("program", USE)
@@ -36,6 +36,9 @@ def test_a_training_writes_it_and_keeps_what_its_user_wrote(tmp_path: Path) -> N
     first = trained(2)
     assert "# run\n" in first and "step 2" in first and "Unknown: " in first
     load_model(tmp_path / "run")
+    saved = load_model(tmp_path / "run" / "checkpoints" / "step-2")
+    of_step = card_of(saved.config, saved.manifest, "pellucid", "step")
+    assert "; step 2.\n" in of_step and "imported" not in of_step
     assert OURS in first and trained(4) != first
     (tmp_path / "run" / CARD).write_text("mine", "utf-8")
     assert trained(6) == "mine"

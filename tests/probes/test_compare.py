@@ -129,7 +129,8 @@ def test_bank_by_the_river_and_for_money(pellucid: Command) -> None:
         named == [each.word for each in last.movers[:6]] and min(each.share for each in last.movers[:6]) < 0
     )
     most = [f"{each.word} ({each.share:.0%})" for each in last.movers if each.share >= 0.1][:3]
-    assert verdict(comparison).endswith(f" In the last layer it was moved most by {', '.join(most)}.")
+    said = f" Of the other words, these moved it most towards that in the last layer: {', '.join(most)}."
+    assert verdict(comparison).endswith(said)
 
 
 def test_one_sentence_twice_parts_nothing() -> None:

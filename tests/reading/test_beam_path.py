@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -135,6 +136,12 @@ KEPT, OPEN = (Candidate(["los"], [7], -0.5, -0.5, fate) for fate in ("kept", "le
 def test_what_became_of_a_path_is_said(steps: list[Any], lost_at: int | None, verdict: str) -> None:
     path = BeamPath(2, [BeamStep(*step) for step in steps], [], ["los"] * 3)
     assert path.lost_at == lost_at and verdict in path.verdict
+
+
+def test_a_path_that_was_finished_and_not_chosen_says_so() -> None:
+    ended = [SimpleNamespace(tokens=tokens) for tokens in (["geh", "</s>"], ["los", "</s>"])]
+    path = BeamPath(2, [BeamStep([KEPT], 0)] * 2, ended, ["los", "</s>"])  # type: ignore[arg-type]
+    assert path.verdict == "It was finished, as number 2 of 2: the score of another is better."
 
 
 # Step by step, with a cache and without

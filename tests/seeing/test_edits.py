@@ -156,6 +156,7 @@ def test_a_place_chooses_as_in_numpy(at: Any) -> None:
     [
         (lambda: silence(FIRST, 0, "quiet"), "how = 'quiet' is not known. A head is silenced with zero, "),
         (lambda: lift_mask(LAST), f'part = "{LAST}" has no causal mask: only the decoder'),
+        (lambda: lift_mask("encoder.layers.0.self_attention"), "has no causal mask: only the decoder"),
         (lambda: without_residual("encoder.layers.0.residual_3"), 'residual_3" is not a residual conn'),
         (lambda: patch({}), "patch: no name is given. Name tensors of the trace, such as decoder.embedded."),
         (lambda: patch({"decoder.embedded": [[1.0]]}, "decoder.*"), "the edit of decoder.embedded returned"),

@@ -363,3 +363,7 @@ def test_a_file_may_leave_out_what_is_zero_or_one(tmp_path: Path) -> None:
     (tmp_path / "own.json").write_text(json.dumps({"given": {"inputs": x, "sublayer": [[1.0, 6.0]]}}))
     output = read_example(tmp_path / "own.json").worked()["residual.output"].tensor
     assert output.flatten().tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)
+    odd = {"inputs": [[1.0, -2.0, 0.0]], "sublayer": [[0.0, 2.0, -1.0]]}
+    (tmp_path / "own.json").write_text(json.dumps({"given": odd}))
+    total = read_example(tmp_path / "own.json").worked()["residual.sum"].tensor
+    assert total.flatten().tolist() == [1.0, 0.0, -1.0]

@@ -104,7 +104,7 @@ def read_example(path: str | Path) -> Example:
         raise PellucidError(
             f"{path}: cannot be read: {error.strerror}. Give the path of a TOML file with a [given] table."
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PellucidError(f"{path}: not {kind}: {error}. Correct it there.") from None
     return _example(file.stem, table, str(path))
 
