@@ -112,7 +112,7 @@ def test_sentences_that_vanish_are_said(pellucid: Command) -> None:
     stdin = b"I like cats. I like dogs. How are you?\nI like cats.\nHow are you? I like cats."
     outcome = pellucid("translate", "demo", "--to", "es", stdin=stdin)
     assert outcome.err.splitlines()[0] == (
-        "pellucid: warning: standard input:1,3: fewer sentences out than in. "
+        "pellucid: warning: standard input:1, 3: fewer sentences out than in. "
         "Give the model one sentence a line."
     )
 

@@ -111,7 +111,7 @@ FOUR = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4))}
         (CAUSAL, {"weights": [["0.99", "0.01"], ["0.45", "0.55"]]}, [None, ZERO, None, None]),
         (CAUSAL, {"weights": [["0.40", "0.60"], ["0.45", "0.55"]]}, [None, ZERO, None, None]),
         (CAUSAL, {"scaled_scores": [["1.0", "3.0"], ["0.9", "1.1"]],
-                  "weights": [["0.8", "0.0"], ["0.45", "0.55"]]}, [SUM + " 0.8"] * 2 + [None] * 2),
+                  "weights": [["0.8", "0.0"], ["0.45", "0.55"]]}, [f"{SUM} 0.8", None, None, None]),
         (VALUES, {"context": [["0.34", "1.0"], ["0.5", "0.8"]]},
          [f"{WITHIN} 0.1 to 0.3", None, f"{WITHIN} 0.1 to 0.3", f"{WITHIN} 1 to 1"]),
         (VALUES, {"context": [["0.3", "1.0"], ["0.3", "1.0"]]}, [None] * 4),
