@@ -4,7 +4,7 @@ Patterns: Voita et al. 2019, Analyzing Multi-Head Self-Attention; Clark et al. 2
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import fmean, pstdev
 from typing import Any
 
@@ -73,7 +73,7 @@ def _shares(
 
 
 def _patterns(
-    part: str, asks: Ids, asked: Ids, aligned: Tensor, counts: Counter[int], special: set[int]
+    part: str, asks: Ids, asked: Ids, aligned: Tensor, counts: Counter[int], special: Collection[int]
 ) -> dict[str, Tensor]:
     """Return for each pattern which query would look at which key, L M."""
     line, column = torch.arange(len(asks))[:, None], torch.arange(len(asked))

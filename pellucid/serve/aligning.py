@@ -1,7 +1,7 @@
 """Where the words of a translation came from, as places of characters in both texts."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pellucid.reading.looking import TOGETHER, merge_pieces
 from pellucid.reading.passes import in_batch, quietly
@@ -51,7 +51,7 @@ def align_texts(
 
 
 def words_in(
-    text: str, ids: Sequence[int], tokens: Sequence[str], special: set[int]
+    text: str, ids: Sequence[int], tokens: Sequence[str], special: Collection[int]
 ) -> dict[tuple[int, int], Word]:
     """Return the words of a text by the places of their characters. Unlike `words_of`, it sets apart
     punctuation, and the tokens of scripts without spaces."""
