@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> None:
     """Read, translate and write lines as they arrive, until the input ends."""
     options = {name: getattr(arguments, name, None) for name in TranslationOptions.__annotations__}
-    check_values(options)  # before torch is imported, which takes a while
     if arguments.mbr:
+        check_values({"n_best": options["n_best"]})  # of what is printed
         samples = 32 if arguments.samples is None else arguments.samples
         if not 1 <= samples <= 1000:
             raise UsageError(f"--samples {samples} must be a whole number from 1 to 1000.")
         options |= {"sample": True, "n_best": samples}
     elif arguments.samples is not None:
         raise UsageError(f"--samples {arguments.samples} is for --mbr. Give that too, or leave it out.")
+    check_values(options)  # before torch is imported, which takes a while
     if arguments.source is not None or arguments.out is not None or arguments.resume:
         translate_file(arguments, options, _rows)
         return

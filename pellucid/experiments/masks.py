@@ -5,13 +5,12 @@
 """
 
 import math
-import operator
 
 from pellucid.errors import UsageError
 from pellucid.experiments.result import Result, Row, Table, matrix, shades
 from pellucid.explanation import Explanation
 from pellucid.reading.passes import in_batch, watch
-from pellucid.reading.reading import Reading, log_probabilities, read
+from pellucid.reading.reading import log_probabilities, read
 from pellucid.seeing.edits import lift_mask
 from pellucid.seeing.trace import Trace
 from pellucid.show.columns import digits
@@ -23,11 +22,8 @@ def experiment(explanation: Explanation) -> Result:
     model, source = explanation.translator.model, explanation.translation.source
     words = [word for word in source.split() if not word.startswith(">>")]
     second = read(explanation.translator, " ".join(words[: max(1, (len(words) + 1) // 2)]), explanation.to)
-    if not all(map(operator.lt, _lengths(second), _lengths(explanation))):
-        raise UsageError(
-            "there is nothing to pad: the first half of the sentence is no shorter, or its translation is "
-            f"not. Both have {_lengths(second)} tokens of {_lengths(explanation)}. Give a longer sentence."
-        )
+    if len(second.source_ids) >= len(explanation.source_ids):
+        raise UsageError("there is nothing to pad: the sentence has one word. Give a longer one.")
     batch = in_batch(model, [(each.source_ids, each.target_ids) for each in (explanation, second)])
     ways = {
         "in the batch, with both masks": (batch, None),
@@ -58,10 +54,6 @@ def experiment(explanation: Explanation) -> Result:
         tables=[*tables, Table(["the shorter sentence", "p", "log p differs by"], rows)],
         picture=[shades(each, most=1.0) for each in tables],
     )
-
-
-def _lengths(reading: Reading) -> tuple[int, int]:
-    return len(reading.source_ids), len(reading.target_ids)
 
 
 def mask(name: str, seen: Trace, part: str, sentence: int) -> Table:

@@ -22,11 +22,12 @@ SHOWN, DRAWN = 8, 100  # dimensions of a table, positions of the picture
 def experiment(translator: Translator, *, length: int = 6) -> Result:
     """Show the encodings of the first `length` positions, for small widths and for the model's width."""
     model, width, tables = translator.model, translator.model.config.width, []
-    if (kind := model.config.positions) != "paper":
-        raise UsageError(f'this shows the positions of the paper, and the model has positions = "{kind}".')
+    if (kind := model.config.positions) == "learned":
+        raise UsageError("this shows sinusoids, and the positions of this model are learned.")
     for each in (*(small for small in SMALL if small != width), width):
         shown, more = min(SHOWN, each), f", the first {SHOWN} dimensions" if each > SHOWN else ""
-        vectors = sinusoids(length, each, torch.float64, torch.device("cpu"))
+        of = kind if each == width else "paper"
+        vectors = sinusoids(length, each, torch.float64, torch.device("cpu"), of)
         header = ["i", *(f"{'cos' if j % 2 else 'sin'} {j}" for j in range(shown))]
         rows = [[str(i), *row[:shown]] for i, row in enumerate(vectors.tolist())]
         tables.append(Table(header, rows, form=".4f", title=f"d = {each}{more}"))
@@ -37,7 +38,7 @@ def experiment(translator: Translator, *, length: int = 6) -> Result:
     assert words is not None
     word, position = (float(each.detach().double().norm(dim=-1).mean()) for each in (words.weight, vectors))
     scaled = math.sqrt(width) * word
-    drawn = sinusoids(DRAWN, width, torch.float64, torch.device("cpu")).tolist()
+    drawn = sinusoids(DRAWN, width, torch.float64, torch.device("cpu"), kind).tolist()
     return Result(
         conclusion=f"A position's vector has the length √(d/2) = {position:.2f} at every position; a word's "
         f"has {word:.2f} in the matrix, {word / position:.1f} times that, and multiplied by √d = "

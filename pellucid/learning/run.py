@@ -102,6 +102,7 @@ def _steps(asked: Request) -> Generator[Step]:
     raise Interrupted."""
     settings, callers = asked.config.training, signal.getsignal(signal.SIGINT)
     with _running(asked) as (run, batches, log):
+        _forget_lost_steps(run)
         note, ranks, saved = plain_lines(asked.config, log.note), run.ranks, time.perf_counter()
         began, most_unsaved = saved - run.position.seconds, settings.checkpoint_minutes
         if most_unsaved is None:  # a kill costs at most a tenth of the time
@@ -183,7 +184,6 @@ def _running(asked: Request) -> Iterator[tuple[Run, Iterator[tuple[int, Place, B
         ranks.begin(text=run.data, model=run.config.model, position=run.position)
         stop.answer = STEP
         log.open(out, run.position.step or -1)
-        _forget_lost_steps(run)
         if run.position.step == 0:
             if settings.start_from and run.validation:
                 start = {"step": 0, "epoch": 0, "seconds": 0.0}

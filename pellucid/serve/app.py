@@ -85,8 +85,7 @@ def make_app(service: Service) -> Starlette:
     async def unknown(request: Request, error: Exception) -> Response:
         """Answer if there is no such route or verb, as the interface does whose path is the nearest."""
         assert isinstance(error, HTTPException)
-        place = request.url.path.split("/")[1]
-        nearest = [route.error for route in table if route.path.split("/")[1] == place]
+        nearest = [row.error for row in table if row.path.split("/")[1] == request.url.path.split("/")[1]]
         metrics.count("unknown", error.status_code, 0.0)
         body = (nearest or [as_error])[0](error.status_code, error.detail)
         return Json(body, error.status_code, {**HEADERS, **(error.headers or {})})

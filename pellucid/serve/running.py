@@ -158,16 +158,21 @@ def run(service: Service, bound: socket.socket, about: Sequence[str]) -> None:
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
     )
-    shown = logging.StreamHandler()
-    shown.setFormatter(Line())
-    # Where there are no more files for connections, asyncio says so thousands of times a second.
-    shown.addFilter(lambda record: "out of system resource" not in record.getMessage())
-    logging.getLogger("pellucid").handlers, logging.getLogger().handlers = [], [shown]
+    _log()
     warnings.simplefilter("ignore")  # some quote what a model does not know
     sys.setswitchinterval(SWITCH)
     collect()
     asyncio.run(_run(service, Server(config, service, about), bound))
     service.close()
+
+
+def _log() -> None:
+    """Write the log to standard error."""
+    shown = logging.StreamHandler()
+    shown.setFormatter(Line())
+    # Where there are no more files for connections, asyncio says so thousands of times a second.
+    shown.addFilter(lambda record: "out of system resource" not in record.getMessage())
+    logging.getLogger("pellucid").handlers, logging.getLogger().handlers = [], [shown]
 
 
 def collect() -> None:

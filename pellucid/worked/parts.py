@@ -6,6 +6,7 @@ The model's own modules compute them with small matrices in float64. The stages 
 import math
 import re
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -135,8 +136,9 @@ def _add_and_norm(given: Mapping[str, Tensor]) -> Mapping[str, Record]:
         if name in given and given[name].shape != shape:
             must = "×".join(map(str, shape))
             raise UsageError(f"{name} is {size(given[name])} and must be {must}, to fit what it meets.")
-    # Without sinusoids, which come in pairs, the width may be odd.
-    config = ModelConfig(width=width, heads=1, hidden=hidden, dropout=0.0, positions="learned", longest=1)
+    # Not a ModelConfig: a model's width must be even.
+    off = dict(dropout=0.0, activation_dropout=0.0)
+    config: Any = SimpleNamespace(width=width, hidden=hidden, norm="last", activation="relu", **off)
     parts = nn.ModuleDict({"feed_forward": FeedForward(config), "residual": Residual(config)}).double().eval()
     norms = [each for each in ("weight", "bias") if f"norm_{each}" in given]
     weights = {f"residual.norm.{each}": given[f"norm_{each}"] for each in norms}

@@ -106,7 +106,7 @@ def test_of_many_names_some_are_written() -> None:
         (("heads", T, TEXT, "hi"), {"head": 1}, "the experiment heads has no setting 'head'."),
         (("parallel", T), {"lengths": [0]}, "lengths = 0 must be a whole number, 1 or more."),
         (("parallel", T), {"lengths": ()}, "lengths is empty: give numbers of words, such as 2,4,8."),
-        (("masks", T, "I", "hi"), {}, "there is nothing to pad: the first half of the sentence is no "),
+        (("masks", T, "I", "hi"), {}, "there is nothing to pad: the sentence has one word."),
         (("parallel", T), {"lengths": 1.5}, "lengths = 1.5 must be a whole number, 1 or more."),
         (("layers", T, TEXT, "hi"), {"target": 5}, "target = 5 must be text in quotes."),
         (("norms", T, TEXT, "hi"), {"part": "decoder.norn"}, 'no tensor is called "decoder.norn.mean".'),

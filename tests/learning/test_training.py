@@ -395,11 +395,12 @@ def test_one_file_on_both_sides_is_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning) as warned:
         pellucid.train(from_table(table), tmp_path / "run")
     said = (
-        "the target is the source, and so the model learns to copy. If it shall translate, leave these pairs "
+        "the target is the source, and so the {}. If it shall translate, leave these pairs "
         "out, and look whether the right two files are named."
     )
-    for part, count, each in zip(("train", "validation"), (60, 8), warned, strict=True):
-        assert str(each.message) == f"[data] {part}: in {count} of {count} pairs (100%) {said}"
+    harms = ("model learns to copy", "scores reward copying")
+    for part, count, harm, each in zip(("train", "validation"), (60, 8), harms, warned, strict=True):
+        assert str(each.message) == f"[data] {part}: in {count} of {count} pairs (100%) {said.format(harm)}"
 
 
 @pytest.mark.parametrize(("copied", "warns"), [(5, False), (6, True)])

@@ -23,9 +23,9 @@ class Rules:
         self.jobs, self.entries = list[Job](), list[Job]()
 
     @contextlib.asynccontextmanager
-    async def entered(self, job: Job) -> AsyncIterator[None]:
+    async def entered(self, job: Job) -> AsyncIterator[Job]:
         self.entries.append(job)
-        yield
+        yield job
         self.entries.append(job)
 
     async def aside(self, work: Any, *arguments: Any) -> Any:
