@@ -88,7 +88,8 @@ def test_the_text_decides_what_a_token_is(texts: list[tuple[str, str]], kind: st
     assert settings.get("training.first_weights") == ("usual" if kind == "characters" else None)
     assert settings.get("training.validation_metric") == (None if kind == "subwords" else "exact")
     assert settings.get("translation.beam") == (None if kind == "subwords" else 1)
-    assert settings["training.peak_rate"] == (0.0007 if kind == "words" else 0.002)
+    rates = {"words": 0.0007, "characters": 0.002, "subwords": 0.004}
+    assert settings["training.peak_rate"] == rates[kind]
     large = corpus(texts)._replace(pairs=300_000, subwords=10**6)
     assert kind != "subwords" or vocabulary_size(large, kind) == 8000
 
