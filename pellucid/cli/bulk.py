@@ -61,14 +61,15 @@ def translate_file(arguments: argparse.Namespace, options: Any, rows_of: RowsOf)
 
 def check_source(source: str) -> None:
     """Raise an error unless this is a file: it is read more than once."""
-    if not Path(source).is_file():
-        there = (
-            "this is no file that can be read twice. Write its text to one"
-            if Path(source).exists()
-            else "no such file"
-        )
-        reason = "this is a folder. Name a file" if Path(source).is_dir() else there
-        raise PellucidError(f"{source}: {reason}.")
+    path = Path(source)
+    if path.is_file():
+        return
+    reason = "this is no file that can be read twice. Write its text to one"
+    if path.is_dir():
+        reason = "this is a folder. Name a file"
+    elif not path.exists():
+        reason = "no such file"
+    raise PellucidError(f"{source}: {reason}.")
 
 
 @contextmanager

@@ -88,7 +88,8 @@ def _card(folder: Path, name: str, licence: str) -> str:
             card = f"---\n---\n{card}"
         card = card.replace("---\n", f"---\nlicense: {json.dumps(licence)}\n", 1)
         if OURS in card:  # an exported folder's
-            card = card.replace(UNKNOWN, f"{licence}.").replace(repr(folder.name), repr(name))
+            here, there = (f"from_pretrained({each!r})" for each in (folder.absolute().name, name))
+            card = card.replace(UNKNOWN, f"{licence}.").replace(here, there)
     if not licence_in(card):
         raise UsageError(
             "{}: nothing says under which licence the model may be used. It follows from that of its text. "

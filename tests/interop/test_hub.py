@@ -16,6 +16,7 @@ import pytest
 import short_runs
 
 import pellucid
+from pellucid.interop.card import OURS, UNKNOWN
 
 COMMIT = "0123456789" * 4
 
@@ -153,6 +154,18 @@ def test_only_a_model_with_one_licence_is_uploaded(
     assert other.returncode == 2 and "says apache-2.0, not mit" in other.stderr and not stored
     done = command("push", "demo", "anna/demo")  # whose manifest says it
     assert done.returncode == 0 and "Apache-2.0" in stored["anna/demo"]["README.md"].decode(), done.stderr
+
+
+def test_the_card_of_an_exported_folder_says_its_licence_and_its_name(
+    stored: dict[str, dict[str, bytes]], tmp_path: Path
+) -> None:
+    text = f"---\n---\n{OURS}\n{UNKNOWN}\nfrom_pretrained({tmp_path.name!r}) and ''\n"
+    (tmp_path / "model.safetensors").write_bytes(b"x")
+    (tmp_path / "README.md").write_text(text, "utf-8")
+    done = command("push", tmp_path, "anna/theirs", "--licence", "mit")
+    assert done.returncode == 0, done.stderr
+    card = stored["anna/theirs"]["README.md"].decode()
+    assert card.endswith(f"{OURS}\nmit.\nfrom_pretrained('anna/theirs') and ''\n")
 
 
 def test_what_is_not_there_is_told(stored: dict[str, dict[str, bytes]]) -> None:
