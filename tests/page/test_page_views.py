@@ -152,7 +152,7 @@ def test_sentences_of_ones_own_are_translated_as_python_does(open_demo: OpenPage
 
 def test_an_address_restores_its_view(open_page: OpenPage) -> None:
     address = f"#{SELF}.weights?head=1&cell=2,1&step=3&mask=off&scale=off"
-    opened = open_page(address)
+    opened = open_page(address, is_late=True)
 
     def view() -> list[str]:
         return [opened.text(part) for part in ("#stage", "#dock", "h1")]
