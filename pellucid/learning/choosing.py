@@ -161,9 +161,12 @@ def _epochs(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace) -> fl
 
 
 def _batch_tokens(corpus: Corpus) -> Chosen:
-    """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more."""
-    hundredth = max(corpus.pairs * tokens_of(corpus, kind_of(corpus)) / 100, 1)
-    return Chosen("training.batch_tokens", int(min(4096, max(1024, 2 ** math.floor(math.log2(hundredth))))))
+    """Return the largest power of two, from 1,024 to 4,096, that splits an epoch into 100 batches or more;
+    of subwords 200, because smaller batches learn more in the same time (docs/results/what-helps.md)."""
+    kind = kind_of(corpus)
+    largest = corpus.pairs * tokens_of(corpus, kind) / (200 if kind == "subwords" else 100)
+    power = 2 ** math.floor(math.log2(max(largest, 1)))
+    return Chosen("training.batch_tokens", min(4096, max(1024, power)))
 
 
 def _held_out(corpus: Corpus, minutes: float, pace: Pace) -> Chosen:

@@ -120,6 +120,8 @@ def test_more_pairs_and_more_time_make_a_larger_model_with_more_dropout() -> Non
     assert settings(150_000, "model.preset") == ["tiny", "small", "small"]
     assert settings(1_000_000, "model.preset")[2] == "base"
     assert settings(29_000, "model.dropout") == [0.1, 0.3, 0.3]
+    batches = {pairs: settings(pairs, "training.batch_tokens")[0] for pairs in (2000, 60_000, 150_000)}
+    assert batches == {2000: 1024, 60_000: 2048, 150_000: 4096}
     warmups = settings(29_000, "training.warmup_steps")
     assert warmups[0] < warmups[1]
 
