@@ -54,7 +54,7 @@ OUTSIDE = """(selectors) => selectors.filter((selector) => {
     return box.top < -1 || box.left < -1 || box.right > innerWidth + 1 || box.bottom > dock + 1;
   });
 })"""
-# The view of the address is drawn, and its inspector a frame later; or, on the page of an example, its matrices.
+# The view of the address is drawn, with its inspector; or, on the page of an example, its matrices.
 SHOWN = """document.body.dataset.shown === location.hash && !document.querySelector(".inspector:empty") ||
   document.querySelector(".worked :is(.own-plates .plate, .own-verdict.is-fault)") !== null"""
 # In one call: between a search for an element and its measure, the page may draw it anew.

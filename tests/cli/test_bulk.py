@@ -107,8 +107,8 @@ sys.exit(code)
     ("name", "options"),
     [
         ("out.gz", "--beam 1"),
-        ("out.jsonl", "--sample --temperature 2 --seed 3"),
-        ("out", "--beam 3 --n-best 2 --precision int8"),
+        pytest.param("out.jsonl", "--sample --temperature 2 --seed 3", marks=pytest.mark.slow),
+        pytest.param("out", "--beam 3 --n-best 2 --precision int8", marks=pytest.mark.slow),
     ],
 )
 def test_killed_at_any_line_of_its_code_it_goes_on_to_the_same_file(

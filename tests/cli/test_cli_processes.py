@@ -65,6 +65,7 @@ def test_any_locale_has_utf8_text_arguments_and_paths(toy_model: Path, tmp_path:
 def test_pipes_that_do_not_wait_lose_nothing(toy_model: Path) -> None:
     """Some callers set their pipes so; a read then finds nothing yet, and a write no room."""
     ours, to_us, from_us, theirs = *os.pipe(), *os.pipe()
+    fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, 16384)  # soon full
     for end in (ours, theirs):
         os.set_blocking(end, False)
     line = [sys.executable, "-m", "pellucid", "translate", str(toy_model), "--beam", "1", "--json"]
@@ -75,15 +76,15 @@ def test_pipes_that_do_not_wait_lose_nothing(toy_model: Path) -> None:
             asked.write(b"a b c\n")
             found = answered.readline()
             time.sleep(0.1)  # it tries to read, and there is nothing
-            asked.write(b"a b c\n" * 1000)
+            asked.write(b"a b c\n" * 300)
             asked.close()
             room = fcntl.fcntl(from_us, fcntl.F_GETPIPE_SZ) - 4096
             while struct.unpack("i", fcntl.ioctl(from_us, termios.FIONREAD, bytes(4)))[0] < room:
                 time.sleep(0.01)
             time.sleep(0.1)  # it tries to write, and there is no room
             found += answered.read()
-    assert process.returncode == 0 and len(found) > 100_000
-    assert found.count(b"\n") == 1001
+    assert process.returncode == 0 and len(found) > 20_000
+    assert found.count(b"\n") == 301
 
 
 def test_an_example_alone_knows_how_it_is_shown() -> None:
@@ -176,7 +177,11 @@ def test_output_that_cannot_be_written_is_code_1(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
-@pytest.mark.parametrize("lost", ["2>&-", "2> >(exec true)"], ids=["closed", "its reader left"])
+@pytest.mark.parametrize(
+    "lost",
+    ["2> >(exec true)", pytest.param("2>&-", marks=pytest.mark.slow)],
+    ids=["its reader left", "closed"],
+)
 def test_a_training_goes_on_when_nobody_can_read_how_it_goes(tmp_path: Path, lost: str) -> None:
     command = [sys.executable, "-m", "pellucid", "train", str(toy.write(tmp_path)), "--out"]
     command += [str(tmp_path / "out"), "--set", "training.steps=4", "--set", "training.validate_every=1"]
@@ -196,7 +201,10 @@ def test_a_display_loses_what_cannot_be_written(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"abc"
 
 
-@pytest.mark.parametrize(("stop", "by"), [(signal.SIGINT, ""), (signal.SIGTERM, " by SIGTERM")])
+@pytest.mark.parametrize(
+    ("stop", "by"),
+    [(signal.SIGINT, ""), pytest.param(signal.SIGTERM, " by SIGTERM", marks=pytest.mark.slow)],
+)
 def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals, by: str) -> None:
     config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
     endless = ["train", config]

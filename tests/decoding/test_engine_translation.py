@@ -60,21 +60,22 @@ def said(translations: Sequence[Translation]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("precision", "options"),
+    ("precision", "options", "count"),
     [
-        *(("int8", each) for each in OPTIONS),
-        *(("fp32", each) for each in OPTIONS[1::3]),
-        ("bf16", OPTIONS[1]),
+        *(("int8", each, 40) for each in OPTIONS),
+        ("fp32", OPTIONS[1], 40),
+        pytest.param("int8", OPTIONS[1], 200, marks=pytest.mark.slow),
+        *(pytest.param("fp32", each, 40, marks=pytest.mark.slow) for each in OPTIONS[4::3]),
+        pytest.param("bf16", OPTIONS[1], 40, marks=pytest.mark.slow),
     ],
     ids=str,
 )
 def test_a_result_depends_on_the_sentence_alone(
-    precision: str, options: dict[str, Any], threads: None
+    precision: str, options: dict[str, Any], count: int, threads: None
 ) -> None:
-    """40 sentences, 200 where most translate so, of 1 to 80 tokens alone, together, permuted, with other
-    neighbours, in small batches, in little memory, on one thread and on two: ==."""
+    """Sentences of 1 to 80 tokens alone, together, permuted, with other neighbours, in small batches, in
+    little memory, on one thread and on two: ==."""
     ours, numbers = in_int8(precision=precision), random.Random(4)
-    count = 200 if (precision, options) == ("int8", OPTIONS[1]) else 40
     size = ours.model.config.vocabulary
     sources = [[*numbers.choices(range(4, size), k=7 * n % 80), ours.vocabulary.end_id] for n in range(count)]
     torch.set_num_threads(1)

@@ -23,6 +23,7 @@ STEPS = 400
 # Leakage
 
 
+@pytest.mark.slow
 def test_without_the_mask_training_looks_better_and_decoding_is_worse() -> None:
     state = torch.get_rng_state()
     both = leakage.compare(lessons(), STEPS)

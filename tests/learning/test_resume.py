@@ -40,7 +40,9 @@ def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"training.precision": "bf16"}, {"training.accumulate": 3}], ids=str
+    "settings",
+    [{}, {"training.accumulate": 3}, pytest.param({"training.precision": "bf16"}, marks=pytest.mark.slow)],
+    ids=str,
 )
 def test_resumed_is_uninterrupted(tmp_path: Path, settings: dict[str, Any]) -> None:
     config = short_runs.config(tmp_path / "data", SETTINGS | settings)

@@ -84,7 +84,9 @@ def test_a_result_gets_the_free_width(open_demo: OpenPage) -> None:
 
 
 @pytest.mark.parametrize(
-    "screen", [LAPTOP, PHONE, {"width": 1024, "height": 768}], ids=lambda screen: str(screen["width"])
+    "screen",
+    [LAPTOP, PHONE, pytest.param({"width": 1024, "height": 768}, marks=pytest.mark.slow)],
+    ids=lambda screen: str(screen["width"]),
 )
 def test_no_number_and_no_label_is_cut(open_demo: OpenPage, screen: dict[str, Any]) -> None:
     opened = open_demo(**screen)

@@ -155,7 +155,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1440, 900)])
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), pytest.param(1440, 900, marks=pytest.mark.slow)])
 def test_up_to_a_dozen_words_lie_flat_and_hide_nothing(open_demo: OpenPage, width: int, height: int) -> None:
     opened = open_demo("", width, height)
     for text in SENTENCES:

@@ -82,7 +82,9 @@ def test_a_picture_is_a_file_that_a_browser_draws(
     page.close()
 
 
-@pytest.mark.parametrize("size", [{"width": 1440}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "size", [PHONE, pytest.param({"width": 1440}, marks=pytest.mark.slow)], ids=["phone", "desktop"]
+)
 def test_all_can_use_them(open_page: OpenPage, size: dict[str, Any]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     opened = open_page("", bypass_csp=True, **size)

@@ -56,7 +56,15 @@ def test_what_is_seen_can_be_read_and_touched(open_page: OpenPage, width: int, s
     opened.assert_fits(width)
 
 
-@pytest.mark.parametrize(("norm", "only", "least"), [("last", "", 90), ("first", ".norm.", 25)])
+@pytest.mark.parametrize(
+    ("norm", "only", "least"),
+    [
+        ("last", "decoder.layers.1", 30),
+        ("first", "encoder.layers.0", 15),
+        pytest.param("last", "", 90, marks=pytest.mark.slow),
+        pytest.param("first", ".norm.", 25, marks=pytest.mark.slow),
+    ],
+)
 def test_every_tensor_opens_by_its_address(open_page: OpenPage, norm: str, only: str, least: int) -> None:
     explanation = translator(norm=norm).explain("I like cats", to="es", target="Me gustan los gatos")
     opened = open_page(of=explanation)

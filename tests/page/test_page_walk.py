@@ -193,8 +193,15 @@ class Walk:
         return "another example"
 
 
-@pytest.mark.parametrize("actions", [30, pytest.param(500, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: f"{screen['width']}×{screen['height']}")
+@pytest.mark.parametrize(
+    ("screen", "actions"),
+    [
+        (SCREENS[1], 30),
+        (PHONE, 30),
+        *(pytest.param(screen, 500, marks=pytest.mark.slow) for screen in SCREENS),
+    ],
+    ids=lambda given: str(given["width"] if isinstance(given, dict) else given),
+)
 def test_whatever_one_does(open_demo: OpenPage, screen: dict[str, Any], actions: int) -> None:
     seed = 7 if actions == 30 else random.SystemRandom().randrange(1_000_000)
     print(f"seed {seed}")

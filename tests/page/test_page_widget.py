@@ -146,7 +146,11 @@ NUMBERS = """async () => {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("big", [False, True], ids=["computed by the page", "computed by Python"])
+@pytest.mark.parametrize(
+    "big",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["computed by Python", "computed by the page"],
+)
 def test_a_walk_at_random(
     browser: Any, demo: Explanation, monkeypatch: pytest.MonkeyPatch, big: bool, seed: int | None = None
 ) -> None:

@@ -102,7 +102,7 @@ def broken(demo: Translator, monkeypatch: pytest.MonkeyPatch) -> Request:
     return bad
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_a_result_does_not_depend_on_who_comes_and_leaves(
     seed: int, demo: Translator, batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -384,17 +384,21 @@ def demo() -> Explanation:
 
 SELF = "decoder.layers.*.self_attention"
 SWITCHED: list[tuple[str, edits.Edits]] = [
-    ("", {}),
     (f"silent={CROSS}:0+2", edits.silence(CROSS, [0, 2])),
-    ("mask=off", edits.lift_mask(SELF)),
     ("mask=off&where=decoder.layers.0.self_attention&only=1", edits.lift_mask(SELF.replace("*", "0"), 1)),
+]
+MORE: list[tuple[str, edits.Edits]] = [
+    ("", {}),
+    ("mask=off", edits.lift_mask(SELF)),
     ("scale=off", edits.without_scale("*_attention")),
     ("scale=off&where=encoder.layers.0", edits.without_scale("encoder.layers.0.self_attention")),
     ("residual=off&where=decoder.layers.1.residual_2", edits.without_residual("decoder.layers.1.residual_2")),
 ]
 
 
-@pytest.mark.parametrize(("address", "edit"), SWITCHED, ids=[each for each, _ in SWITCHED])
+@pytest.mark.parametrize(
+    ("address", "edit"), [*SWITCHED, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE)]
+)
 def test_the_page_has_the_numbers_of_python(
     browser: Any, server: Server, demo: Explanation, address: str, edit: edits.Edits
 ) -> None:
