@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import toy
+from cases import few
 from command import Command, run_python
 from full_disk import disk_full_after
 
@@ -105,11 +106,14 @@ sys.exit(code)
 @pytest.mark.skipif(os.name == "nt", reason="forks")
 @pytest.mark.parametrize(
     ("name", "options"),
-    [
-        ("out.gz", "--beam 1"),
-        pytest.param("out.jsonl", "--sample --temperature 2 --seed 3", marks=pytest.mark.slow),
-        pytest.param("out", "--beam 3 --n-best 2 --precision int8", marks=pytest.mark.slow),
-    ],
+    few(
+        1,
+        [
+            ("out.gz", "--beam 1"),
+            ("out.jsonl", "--sample --temperature 2 --seed 3"),
+            ("out", "--beam 3 --n-best 2 --precision int8"),
+        ],
+    ),
 )
 def test_killed_at_any_line_of_its_code_it_goes_on_to_the_same_file(
     pellucid: Command, toy_model: Path, files: Files, tmp_path: Path, name: str, options: str

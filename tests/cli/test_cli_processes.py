@@ -16,6 +16,7 @@ from typing import IO
 
 import pytest
 import toy
+from cases import few
 from network import NO_NETWORK
 
 import pellucid
@@ -177,11 +178,7 @@ def test_output_that_cannot_be_written_is_code_1(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell of Unix")
-@pytest.mark.parametrize(
-    "lost",
-    ["2> >(exec true)", pytest.param("2>&-", marks=pytest.mark.slow)],
-    ids=["its reader left", "closed"],
-)
+@pytest.mark.parametrize("lost", few(1, ["2> >(exec true)", "2>&-"]), ids=["its reader left", "closed"])
 def test_a_training_goes_on_when_nobody_can_read_how_it_goes(tmp_path: Path, lost: str) -> None:
     command = [sys.executable, "-m", "pellucid", "train", str(toy.write(tmp_path)), "--out"]
     command += [str(tmp_path / "out"), "--set", "training.steps=4", "--set", "training.validate_every=1"]
@@ -201,10 +198,7 @@ def test_a_display_loses_what_cannot_be_written(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"abc"
 
 
-@pytest.mark.parametrize(
-    ("stop", "by"),
-    [(signal.SIGINT, ""), pytest.param(signal.SIGTERM, " by SIGTERM", marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize(("stop", "by"), few(1, [(signal.SIGINT, ""), (signal.SIGTERM, " by SIGTERM")]))
 def test_a_signal_saves_and_says_how_to_go_on(tmp_path: Path, stop: signal.Signals, by: str) -> None:
     config, out = toy.write(tmp_path / "my data"), tmp_path / "my run"
     endless = ["train", config]

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import pytest
 import torch
+from cases import few
 from random_translator import OPTIONS, sentences, translator
 
 from pellucid.config.schema import ModelConfig
@@ -62,11 +63,10 @@ def said(translations: Sequence[Translation]) -> list[Any]:
 @pytest.mark.parametrize(
     ("precision", "options", "count"),
     [
-        *(("int8", each, 40) for each in OPTIONS),
         ("fp32", OPTIONS[1], 40),
-        pytest.param("int8", OPTIONS[1], 200, marks=pytest.mark.slow),
-        *(pytest.param("fp32", each, 40, marks=pytest.mark.slow) for each in OPTIONS[4::3]),
-        pytest.param("bf16", OPTIONS[1], 40, marks=pytest.mark.slow),
+        *(("int8", each, 40) for each in OPTIONS),
+        *few(0, [("int8", OPTIONS[1], 200), ("bf16", OPTIONS[1], 40)]),
+        *few(0, (("fp32", each, 40) for each in OPTIONS[4::3])),
     ],
     ids=str,
 )
@@ -109,7 +109,7 @@ def teams(threads: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize(
     ("precision", "options"),
-    [*(("int8", each) for each in OPTIONS), ("fp32", OPTIONS[1]), ("bf16", OPTIONS[1])],
+    few(4, [("fp32", OPTIONS[1]), *(("int8", each) for each in OPTIONS), ("bf16", OPTIONS[1])]),
     ids=str,
 )
 def test_threads_that_share_steps_say_the_same(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from cases import few
 from command import Command
 from marian_folders import (
     change,
@@ -105,7 +106,7 @@ def test_translations_are_those_of_generate(folder: Path, beam: int) -> None:
     assert len(distinct) > (3 if config.width == 32 else 1)  # they are different sentences
 
 
-@pytest.mark.parametrize("beam", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("beam", few(1, [4, 1]))
 def test_what_a_folder_says_of_its_search_is_what_generate_does(beam: int, tmp_path: Path) -> None:
     opus(tmp_path, d_model=32, steps=200)
     search = {"no_repeat_ngram_size": 2, "repetition_penalty": 1.3, "early_stopping": False}

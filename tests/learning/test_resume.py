@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import short_runs
+from cases import few
 from short_runs import SAMPLED
 from trainer import start
 
@@ -40,9 +41,7 @@ def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{}, {"training.accumulate": 3}, pytest.param({"training.precision": "bf16"}, marks=pytest.mark.slow)],
-    ids=str,
+    "settings", few(2, [{}, {"training.accumulate": 3}, {"training.precision": "bf16"}]), ids=str
 )
 def test_resumed_is_uninterrupted(tmp_path: Path, settings: dict[str, Any]) -> None:
     config = short_runs.config(tmp_path / "data", SETTINGS | settings)

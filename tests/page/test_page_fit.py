@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from cases import few
 from opened_page import PHONE, Opened, OpenPage
 
 pytestmark = pytest.mark.browser
@@ -50,8 +51,13 @@ def digits(opened: Opened) -> list[tuple[str, int]]:
         (f"{CROSS}.scores?{NINE}&step=1", LAPTOP, [("queries", 0), ("keys", 0), ("scores", 4)]),
         ("decoder.probabilities", LAPTOP, [("logits", 4), ("probabilities", 4)]),
         (f"{CROSS}.weights", PHONE, [("weights", 3)]),
-        (f"{CROSS}.scaled_scores", PHONE, [("scaled_scores", 2)]),
-        ("decoder.probabilities", PHONE, [("probabilities", 4)]),
+        *few(
+            0,
+            [
+                (f"{CROSS}.scaled_scores", PHONE, [("scaled_scores", 2)]),
+                ("decoder.probabilities", PHONE, [("probabilities", 4)]),
+            ],
+        ),
     ],
 )
 def test_digits_are_kept_where_there_is_room(
@@ -85,7 +91,7 @@ def test_a_result_gets_the_free_width(open_demo: OpenPage) -> None:
 
 @pytest.mark.parametrize(
     "screen",
-    [LAPTOP, PHONE, pytest.param({"width": 1024, "height": 768}, marks=pytest.mark.slow)],
+    few(2, [LAPTOP, PHONE, {"width": 1024, "height": 768}]),
     ids=lambda screen: str(screen["width"]),
 )
 def test_no_number_and_no_label_is_cut(open_demo: OpenPage, screen: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import few
 from engine_page import engine_page
 from opened_page import PHONE, OpenPage
 from test_page_engine import CONFIGS, shaken
@@ -166,7 +167,7 @@ def test_a_recording_says_how_python_makes_the_map(
     assert 'pellucid explain MODEL "How are you ?" --to hi --map How' in page.text("#why-word > p")
 
 
-@pytest.mark.parametrize("address", ["", "&why=part", "&why=position", "&map=2"])
+@pytest.mark.parametrize("address", few(2, ["", "&why=part", "&why=position", "&map=2"]))
 def test_on_a_phone_every_button_of_the_answer_is_whole(open_demo: OpenPage, address: str) -> None:
     page = open_demo(f"#decoder.word?position=2{address}", **PHONE)
     buttons = (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import short_runs
+from cases import few
 from opened_page import PHONE, OpenPage
 
 import pellucid
@@ -107,7 +108,7 @@ def test_the_slider_moves_the_open_block(open_page: OpenPage, movie_path: Path) 
     assert opened.page.evaluate("found('frame').ariaValueText") == shown[2][1]
 
 
-@pytest.mark.parametrize("size", [{"width": 1440}, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", few(1, [PHONE, {"width": 1440}]), ids=["phone", "desktop"])
 def test_all_can_use_it_and_print_it(open_page: OpenPage, movie_path: Path, size: dict[str, Any]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     opened = open_page("#?run=2", of=movie_path, bypass_csp=True, **size)

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from cases import few
 from opened_page import PHONE, Opened, OpenPage
 from tiny import translator
 
@@ -155,7 +156,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), pytest.param(1440, 900, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("width", "height"), few(1, [(1366, 768), (1440, 900)]))
 def test_up_to_a_dozen_words_lie_flat_and_hide_nothing(open_demo: OpenPage, width: int, height: int) -> None:
     opened = open_demo("", width, height)
     for text in SENTENCES:
@@ -193,7 +194,7 @@ def test_many_pieces_keep_their_probabilities_and_the_memory_lists_eight(open_pa
 
 
 @pytest.mark.parametrize(
-    "address", ["", "#?position=2", f"#{SELF}.scores?cell=1,0", f"#{SELF}.output", "#?open=own"]
+    "address", few(2, ["", f"#{SELF}.scores?cell=1,0", "#?position=2", f"#{SELF}.output", "#?open=own"])
 )
 def test_paper_holds_what_the_screen_holds(open_demo: OpenPage, address: str) -> None:
     opened = open_demo(address)

@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from cases import few
 from opened_page import PHONE, OpenPage
 
 from pellucid.explanation import Explanation
@@ -82,9 +83,7 @@ def test_a_picture_is_a_file_that_a_browser_draws(
     page.close()
 
 
-@pytest.mark.parametrize(
-    "size", [PHONE, pytest.param({"width": 1440}, marks=pytest.mark.slow)], ids=["phone", "desktop"]
-)
+@pytest.mark.parametrize("size", few(1, [PHONE, {"width": 1440}]), ids=["phone", "desktop"])
 def test_all_can_use_them(open_page: OpenPage, size: dict[str, Any]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     opened = open_page("", bypass_csp=True, **size)

@@ -4,6 +4,7 @@ what there is to try."""
 from typing import Any
 
 import pytest
+from cases import few
 from opened_page import OpenPage, named
 from tiny import translator
 
@@ -112,10 +113,7 @@ def test_a_stop_forgets_what_was_tried_and_its_address_leads_back(open_demo: Ope
 
 @pytest.mark.parametrize(
     ("recording", "shape", "width"),
-    [
-        pytest.param(False, {"heads": 1, "decoder_layers": 1}, 1440, marks=pytest.mark.slow),
-        (True, {"heads": 1, "norm": "first"}, 390),
-    ],
+    few(1, [(True, {"heads": 1, "norm": "first"}, 390), (False, {"heads": 1, "decoder_layers": 1}, 1440)]),
 )
 def test_the_tour_offers_only_what_a_page_can_try(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, recording: bool, shape: Any, width: int

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from cases import few
 from opened_page import PHONE, OpenPage, named
 from tiny import HOSTILE, translator, untrained
 
@@ -58,12 +59,15 @@ def test_what_is_seen_can_be_read_and_touched(open_page: OpenPage, width: int, s
 
 @pytest.mark.parametrize(
     ("norm", "only", "least"),
-    [
-        ("last", "decoder.layers.1", 30),
-        ("first", "encoder.layers.0", 15),
-        pytest.param("last", "", 90, marks=pytest.mark.slow),
-        pytest.param("first", ".norm.", 25, marks=pytest.mark.slow),
-    ],
+    few(
+        2,
+        [
+            ("last", "decoder.layers.1", 30),
+            ("first", "encoder.layers.0", 15),
+            ("last", "", 90),
+            ("first", ".norm.", 25),
+        ],
+    ),
 )
 def test_every_tensor_opens_by_its_address(open_page: OpenPage, norm: str, only: str, least: int) -> None:
     explanation = translator(norm=norm).explain("I like cats", to="es", target="Me gustan los gatos")

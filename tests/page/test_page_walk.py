@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from cases import few
 from opened_page import PHONE, Opened, OpenPage
 
 pytestmark = pytest.mark.browser
@@ -198,7 +199,7 @@ class Walk:
     [
         (SCREENS[1], 30),
         (PHONE, 30),
-        *(pytest.param(screen, 500, marks=pytest.mark.slow) for screen in SCREENS),
+        *few(0, ((screen, 500) for screen in SCREENS)),
     ],
     ids=lambda given: str(given["width"] if isinstance(given, dict) else given),
 )

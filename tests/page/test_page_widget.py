@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from cases import few
 from opened_page import SHOWN
 
 pytest.importorskip("anywidget", reason='pip install "pellucid[notebook]"')
@@ -148,7 +149,7 @@ NUMBERS = """async () => {
 @pytest.mark.browser
 @pytest.mark.parametrize(
     "big",
-    [True, pytest.param(False, marks=pytest.mark.slow)],
+    few(1, [True, False]),
     ids=["computed by Python", "computed by the page"],
 )
 def test_a_walk_at_random(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from cases import few
 
 import pellucid
 from pellucid.decoding import engine, team
@@ -102,7 +103,7 @@ def broken(demo: Translator, monkeypatch: pytest.MonkeyPatch) -> Request:
     return bad
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", few(1, range(3)))
 def test_a_result_does_not_depend_on_who_comes_and_leaves(
     seed: int, demo: Translator, batcher: Batcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
+from cases import few
 from opened_page import CONTRAST, PHONE, SMALL_TARGETS
 from served import Server, serving
 
@@ -386,8 +387,6 @@ SELF = "decoder.layers.*.self_attention"
 SWITCHED: list[tuple[str, edits.Edits]] = [
     (f"silent={CROSS}:0+2", edits.silence(CROSS, [0, 2])),
     ("mask=off&where=decoder.layers.0.self_attention&only=1", edits.lift_mask(SELF.replace("*", "0"), 1)),
-]
-MORE: list[tuple[str, edits.Edits]] = [
     ("", {}),
     ("mask=off", edits.lift_mask(SELF)),
     ("scale=off", edits.without_scale("*_attention")),
@@ -396,9 +395,7 @@ MORE: list[tuple[str, edits.Edits]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("address", "edit"), [*SWITCHED, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE)]
-)
+@pytest.mark.parametrize(("address", "edit"), few(3, SWITCHED))
 def test_the_page_has_the_numbers_of_python(
     browser: Any, server: Server, demo: Explanation, address: str, edit: edits.Edits
 ) -> None:
