@@ -3,7 +3,7 @@
 Both get the captions of Multi30k English-German as they are, the same minutes and threads; then both
 translate test2016 with a beam of five. *Ours* is `pellucid train --source --target --minutes`, which chooses
 its settings. *The loop* is Transformer-Tiny at the best settings that were found for it: float32, a joint
-vocabulary of 8,000, dropout 0.2, peak rate 0.002 after 800 updates, 4,096 padded tokens a batch (or
+vocabulary of 8,000, dropout 0.2, peak rate 0.002 after 800 updates, 2,048 padded tokens a batch (or
 --batch-tokens), the average of the models after its last five whole epochs.
 
 Needs `pip install "pellucid[interop]"` and the corpus: `pellucid data multi30k-en-de`.
@@ -116,15 +116,16 @@ def run(asked: argparse.Namespace) -> None:
 
 def report() -> None:
     found = [json.loads(line) for line in LOG.read_text("utf-8").splitlines()]
-    rows, contestants = [], dict[str, list[dict[str, Any]]]()
+    rows, contestants = [], dict[tuple[str, float], list[dict[str, Any]]]()
     for line in sorted(found, key=lambda line: (line["contestant"] == "loop", line["seed"])):
         loop = f"a loop around MarianMTModel, batches of {line.get('batch_tokens', 4096):,} tokens"
-        name = {"ours": "`pellucid train --minutes`", "loop": loop}[line["contestant"]]
-        contestants.setdefault(name, []).append(line)
-    for name, own in contestants.items():
+        ours = ", ".join(["`pellucid train --minutes`", *line["set"]])
+        name = {"ours": ours, "loop": loop}[line["contestant"]]
+        contestants.setdefault((name, line["minutes"]), []).append(line)
+    for (name, minutes), own in contestants.items():
         scores = [[line[kind] for line in own] for kind in ("bleu", "chrf")]
         told = (f"{mean(each):.2f} ({', '.join(f'{one:.2f}' for one in each)})" for each in scores)
-        rows.append([name, f"{own[0]['minutes']:g}", ", ".join(str(line["seed"]) for line in own), *told])
+        rows.append([name, f"{minutes:g}", ", ".join(str(line["seed"]) for line in own), *told])
     about = (
         "Raw, cased text of Multi30k en-de (29,000 captions), test2016. Mean (each seed). BLEU: "
         f"`{found[0]['signature']}`.",
@@ -143,7 +144,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=40)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="of the loop")
+    parser.add_argument("--batch-tokens", type=int, default=2048, help="of the loop")
     parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--data", type=Path, default=Path("data/multi30k-en-de"))
     parser.add_argument("--out", type=Path, default=Path("runs/forty-minutes"))

@@ -108,6 +108,9 @@ def _translate_part(part: Path, arguments: argparse.Namespace, options: Any, row
             _translate(part, saved, arguments, options, rows_of)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(f"interrupted: {saved['lines']:,} lines are saved.", *interrupt.args) from None
+        if os.path.lexists(out):
+            move = "Move it away, and go on with --resume"
+            raise PellucidError(f"{out} was made meanwhile by something else, and stays as it is. {move}.")
         os.replace(part, out)
         to_disk(out.parent)
         state.unlink()

@@ -93,7 +93,8 @@ def _begin(asked: argparse.Namespace, out: Path, resume: bool) -> dict[str, Any]
     from pellucid.text.preparation import stays_tokenised
     from pellucid.translator import load
 
-    made_of = {name: settings_of(asked)[name] for name in ("model", "to", "beam", "precision", "bad_utf8")}
+    settings = settings_of(asked)
+    made_of = {name: settings[name] for name in ("model", "to", "beam", "precision", "bad_utf8")}
     made_of["source"] = [*fingerprint([[asked.source]]).values()]
     begun = json.dumps(made_of, indent=1).encode()
     if (out / BEGUN).exists():
@@ -106,6 +107,10 @@ def _begin(asked: argparse.Namespace, out: Path, resume: bool) -> dict[str, Any]
             )
     elif newest_step(out) is not None:
         raise UsageError(f"{out} holds a training that no `distil` began. Choose another --out.")
+    else:
+        for path in (out / name for name in (SAID, TRAIN, HELD_OUT, CHOSEN, RESULT)):
+            if path.exists():
+                raise UsageError(f"{path} already exists, and no `distil` wrote it. Choose another --out.")
     refuse_taken(out)
     vocabulary = load(asked.model, asked.device, asked.precision).vocabulary
     to, learned = vocabulary.target_language(asked.to), dict[str, Any]()

@@ -21,9 +21,12 @@ class Doubts:
     """A collector of lines whose translation or score may be wrong, with the reasons. However many there
     are, they take no more memory."""
 
-    def __init__(self, vocabulary: "Vocabulary", name: str, to: str | None, lines: int = 0) -> None:
+    def __init__(
+        self, vocabulary: "Vocabulary", name: str, to: str | None, lines: int = 0, hints: bool = True
+    ) -> None:
         self.vocabulary, self.name, self.to = vocabulary, name, to
         self.lines = lines  # read so far
+        self.hints = hints  # words near an unknown one, in the language of the source
         self._found = defaultdict[str, list[int]](list)  # a reason, and the numbers of its first lines
         self._counts = Counter[str]()
         self._unknown: dict[str, None] = {}  # the first words
@@ -60,8 +63,8 @@ class Doubts:
         if unknown:
             message = unknown_characters(unknown)
             if self.vocabulary.kind == "word":
-                near = advice(unknown[0], self.to, "sentence", self.vocabulary)
-                message = f"the model has no word {unknown[0]!r}. {near}"
+                near = advice(unknown[0], self.to, "sentence", self.vocabulary) if self.hints else ""
+                message = f"the model has no word {unknown[0]!r}. {near}".rstrip()
         for doubt, numbers in sorted(self._found.items(), key=lambda each: not each[0]):  # unknown words last
             listed, more = ", ".join(map(str, numbers)), self._counts[doubt] - len(numbers)
             others = f" and {more:,} more" if more else ""

@@ -44,6 +44,6 @@ def _over_text(arguments: argparse.Namespace, model: Any) -> Result:
     """Run the experiment heads over the lines of --text."""
     if arguments.name != "heads" or model is None or arguments.text is not None or arguments.settings:
         raise UsageError("--text FILE belongs to `experiment heads MODEL`, without a sentence or settings.")
-    file = arguments.file
-    texts = [as_text(line, file, number, "error") for number, line in enumerate(read_lines(file), 1)]
+    file, bad = arguments.file, arguments.bad_utf8
+    texts = [as_text(line, file, number, bad) for number, line in enumerate(read_lines(file), 1)]
     return catalogue(model, texts, arguments.to)

@@ -14,7 +14,8 @@ def run(arguments: argparse.Namespace) -> None:
     sources, targets = sides(arguments, "source", "target")
     translator = load(arguments.model, arguments.device, precision="fp32")
     scores = translator.score(sources, targets, arguments.to, partial(tracked, about="scoring"))
-    doubts = Doubts(translator.vocabulary, arguments.data or arguments.source, arguments.to)
+    name = arguments.data or arguments.source
+    doubts = Doubts(translator.vocabulary, name, arguments.to, hints=False)  # the words are of both sides
     for score in scores:
         doubts.add_unknown(score.unknown)
     doubts.tell()

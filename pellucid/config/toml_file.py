@@ -134,9 +134,12 @@ def inherited(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, d
             }
     data, others = plain(ours.get("data", {})), theirs.get("data", {}).get("languages", [])
     named = as_list("languages", data.get("languages", []))
+    corpora = as_list("train", data.get("train", []))
+    if isinstance(named, list) and len(named) == 1 and isinstance(corpora, list):
+        named = named * max(1, len(corpora))  # one pair is that of all corpora
     if named and isinstance(named, list):
         taken["data"]["languages"] = [*named, *(pair for pair in others if pair not in named)]
-    elif len({to for _, to in others}) > 1 and len(as_list("train", data.get("train", []))) != len(others):
+    elif len({to for _, to in others}) > 1 and len(corpora) != len(others):
         known = list_known(["-".join(pair) for pair in others])
         raise UsageError(
             f"[data] languages is missing: the model to start from knows {known}. Say which pair the text is "

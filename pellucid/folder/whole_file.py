@@ -164,4 +164,5 @@ def to_disk(path: Path) -> None:
 
 def _is_stream(path: Path) -> bool:
     """Return whether a path is a pipe, a device, or an open file of this process such as /dev/stdout."""
-    return path.exists() and (not path.is_file() or str(path).startswith(("/dev/", "/proc/")))
+    streams = ("/dev/std", "/dev/fd/", "/proc/")  # /dev/shm is a folder like others
+    return path.exists() and (not path.is_file() or str(path).startswith(streams))

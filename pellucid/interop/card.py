@@ -11,6 +11,7 @@ from pellucid.config.schema import Config
 from pellucid.folder.load import without_weights
 from pellucid.folder.whole_file import write_whole
 from pellucid.interop.foreign import Foreign
+from pellucid.text.vocabulary import targets_of
 
 CARD = "README.md"
 OURS = "<!-- Pellucid wrote this page, and writes it anew. To keep changes of yours, delete this line. -->"
@@ -145,6 +146,7 @@ def _what(config: Config, manifest: Mapping[str, Any]) -> str:
 
 
 def _use(config: Config, program: str, name: str) -> str:
-    to = config.data.languages[0][1] if len(config.data.languages) > 1 else ""
+    targets = targets_of(config.data.languages)
+    to = targets[0] if len(targets) > 1 else ""
     tags = {"to": f", to={to!r}", "tag": f">>{to}<< ", "piece": f'">>{to}<<", '} if to else {}
     return USE[program].format(folder=name, **dict.fromkeys(("to", "tag", "piece"), "") | tags)

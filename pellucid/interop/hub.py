@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PREFIX = "hf://"
 # A model's own files, of ours, of transformers and of CTranslate2; what else lies there is for others.
-PARTS = ("*.toml", "*.json", "*.model", "*.spm", "*.txt", "model.bin", "*.onnx", CARD)
-WEIGHTS = "*.safetensors", "pytorch_model.bin"  # the first that is there
+PARTS = ("*.toml", "*.json", "*.model", "*.spm", "*.txt", "model.bin", "*.onnx", "*.onnx.data", CARD)
+WEIGHTS = "*.safetensors", "pytorch_model*.bin"  # the first that is there
 
 
 def folder_on_hub(model: str) -> Path:

@@ -4,6 +4,7 @@ commented configuration."""
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -70,9 +71,8 @@ def choose_settings(
         lambda some: measure(pairs, _config([*some, *fixed]), where, started),
         settings,
         started and started.config.model.width,
+        len(texts.validation),
     )
-    if checked.data.validation:
-        chosen = [each for each in chosen if each.name != "data.held_out" and each.value != "loss"]
     chosen = [*{each.name: each for each in (text, limit, *chosen, *fixed)}.values()]
     config = _config(chosen)
     return config, _to_toml(chosen, config, out)
@@ -98,11 +98,18 @@ def _to_toml(chosen: Sequence[Chosen], config: Config, out: Path) -> str:
         # The value as the configuration has it; a preset is not a setting of its own.
         value = getattr(getattr(config, section), key, value)
         if name in PATHS:  # as it leads from there: the file says nothing about the disk above
-            value = each_path(value, lambda path: os.path.relpath(path, out))
+            value = each_path(value, lambda path: _from(out, path))
         row = f"{key} = {one_line(value)}"
         sections[section].append(f"{row}  # {reason}" if reason else row)
     blocks = ["\n".join([f"[{section}]", *rows]) for section, rows in sections.items() if rows]
     return "\n\n".join(blocks) + "\n"
+
+
+def _from(out: Path, path: str) -> str:
+    """Return a path as it leads from `out`; on another drive of Windows, as it is."""
+    with suppress(ValueError):
+        return os.path.relpath(path, out)
+    return path
 
 
 def choose(
@@ -111,12 +118,14 @@ def choose(
     pace_of: Callable[[Sequence[Chosen]], Pace],
     settings: Mapping[str, Any] = MappingProxyType({}),
     width: int | None = None,
+    judged: int = 0,
 ) -> list[Chosen]:
     """Choose the settings for a corpus.
 
     pace_of: measures how fast some settings are. settings: those that the user fixes; its preset is taken,
     and its steps end the training if the minutes do not. width: of the model that the training starts from,
-    if there is one; then no vocabulary and no shape are chosen.
+    if there is one; then no vocabulary and no shape are chosen. judged: pairs that the user gives to
+    validate on; then none are held out.
     """
     kind, budget = kind_of(corpus), _batch_tokens(corpus)
     text, preset = _vocabulary(corpus, kind), settings.get("model.preset")
@@ -135,8 +144,10 @@ def choose(
         own += _learning(corpus, kind, preset)
     held_out = _held_out(corpus, minutes, pace)
     loss = Chosen("training.validation_metric", "loss", "BLEU of so few sentences says little")
-    few = [loss] if held_out.value < FEW and not any(each.name == loss.name for each in own) else []
-    return [held_out, *_schedule(corpus, steps_of, pace, budget), *few, *own]
+    few = (
+        [loss] if (judged or held_out.value) < FEW and not any(each.name == loss.name for each in own) else []
+    )
+    return [*([] if judged else [held_out]), *_schedule(corpus, steps_of, pace, budget), *few, *own]
 
 
 def _largest(

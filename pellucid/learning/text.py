@@ -103,7 +103,8 @@ def data_of(config: Config) -> DataConfig:
     """Return [data] with the languages of the corpora only: a model to start from may have more."""
     if config.training.start_from is None:
         return config.data
-    return replace(config.data, languages=config.data.languages[: max(1, len(config.data.train))])
+    own = config.data.languages[: max(1, len(config.data.train))]
+    return replace(config.data, languages=own[:1] if len({*own}) == 1 else own)
 
 
 def fingerprints(asked: Request) -> dict[str, str]:

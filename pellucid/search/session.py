@@ -69,6 +69,7 @@ class Waiting:
         self._numbers = itertools.count(len(self._requests))
         self._order = [(0, ticket) for ticket in self._requests]  # a heap of turns; some may be cancelled
         self._turn, self._turns = 0, dict[str, int]()  # the present turn, and the last one of each client
+        self._width = sum(request.options.width for request in self._requests.values())
         self.is_closed = False
 
     def __len__(self) -> int:
@@ -84,9 +85,7 @@ class Waiting:
 
     def exceeds(self, rows: int) -> bool:
         """Return whether all sentences together have more than so many hypotheses."""
-        with self._changed:
-            first = itertools.islice(self._requests.values(), rows + 1)
-            return sum(request.options.width for request in first) > rows
+        return self._width > rows
 
     def close(self) -> None:
         """Say that no sentence will be added any more."""
@@ -103,7 +102,9 @@ class Waiting:
     def cancel(self, ticket: int) -> bool:
         """Take a sentence from the list. Return whether it was there."""
         with self._changed:
-            return self._requests.pop(ticket, None) is not None
+            if request := self._requests.pop(ticket, None):
+                self._width -= request.options.width
+        return request is not None
 
     def take(self, rows: int) -> dict[int, Request]:
         """Take the first sentences from the list, by ticket: as many as have so many hypotheses together, but
@@ -117,6 +118,7 @@ class Waiting:
                     if taken and rows < 0:
                         break
                     self._turn, taken[ticket] = max(self._turn, turn), self._requests.pop(ticket)
+                    self._width -= request.options.width
                 heapq.heappop(self._order)
             if len(self._order) + len(self._turns) > 3 * len(self._requests):  # forget what has passed
                 self._order = sorted(each for each in self._order if each[1] in self._requests)
@@ -131,6 +133,7 @@ class Waiting:
 
     def _put(self, turn: int, ticket: int, request: Request) -> None:
         self._requests[ticket] = request
+        self._width += request.options.width
         heapq.heappush(self._order, (turn, ticket))
         self._changed.notify_all()
 

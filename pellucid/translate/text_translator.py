@@ -216,7 +216,12 @@ class TextTranslator:
         check_texts(targets, "target")
         asked = self._read_sources(sources, to)
         each = zip(targets, asked, strict=True)
-        wanted = [read_target(text, source.to, self.vocabulary, self.longest) for text, source in each]
+        wanted = list[Sentence]()
+        for number, (text, source) in enumerate(each, 1):
+            if source.empty and source.to is None and text.strip() and self.vocabulary.target_languages[1:]:
+                reason = "the source is empty, so it names no language for its target"
+                raise UsageError(f"pair {number}: {reason}. Leave the pair out, or say the language.")
+            wanted.append(read_target(text, source.to, self.vocabulary, self.longest))
         pairs = list(zip(asked, wanted, strict=True))
         cut = [target if target.truncated else source for source, target in pairs]
         warn_of_truncation(cut, self.longest)

@@ -103,6 +103,9 @@ def test_what_is_wrong_is_said_before_the_work(
     (out / "weights.safetensors").touch()
     assert "already exists, but the folder has no checkpoint" in pellucid(*command).err
     (out / "weights.safetensors").unlink()
+    (out / distil.HELD_OUT).touch()
+    assert f"{out / distil.HELD_OUT} already exists, and no `distil` wrote it." in pellucid(*command).err
+    (out / distil.HELD_OUT).unlink()
     (out / "checkpoints" / "step-3").mkdir(parents=True)
     (out / "checkpoints" / "step-3" / "MANIFEST.json").touch()
     assert f"{out} holds a training that no `distil` began." in pellucid(*command).err

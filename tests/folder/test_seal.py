@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -225,6 +226,15 @@ def test_a_pipe_is_written_to_and_never_replaced(tmp_path: Path) -> None:
     assert read == [b"through the pipe"] * 2
     assert stat.S_ISFIFO(pipe.lstat().st_mode) and link.is_symlink()
     assert names(tmp_path) == ["link", "pipe"]
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no /dev/shm")
+def test_shared_memory_is_a_folder_like_others() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "file"
+        for content in (b"first", b"second"):
+            write_whole(path, content)
+            assert path.read_bytes() == content
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no /dev/stdout")

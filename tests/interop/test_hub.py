@@ -17,6 +17,7 @@ import short_runs
 
 import pellucid
 from pellucid.interop.card import OURS, UNKNOWN
+from pellucid.interop.hub import _own
 
 COMMIT = "0123456789" * 4
 
@@ -166,6 +167,13 @@ def test_the_card_of_an_exported_folder_says_its_licence_and_its_name(
     assert done.returncode == 0, done.stderr
     card = stored["anna/theirs"]["README.md"].decode()
     assert card.endswith(f"{OURS}\nmit.\nfrom_pretrained('anna/theirs') and ''\n")
+
+
+def test_all_parts_of_the_weights_belong_to_a_model() -> None:
+    pickles = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"]
+    files = ["config.json", "encoder.onnx", "encoder.onnx.data", *pickles]
+    assert _own([*files, "tf_model.h5", "training_args.bin"]) == files
+    assert _own([*files, "model.safetensors"]) == [*files[:3], "model.safetensors"]
 
 
 def test_what_is_not_there_is_told(stored: dict[str, dict[str, bytes]]) -> None:

@@ -147,6 +147,13 @@ def test_a_rule_needs_no_more_dropout_in_a_larger_model() -> None:
         assert (settings["model.preset"], settings["model.dropout"]) == ("small", dropout)
 
 
+@pytest.mark.parametrize(("judged", "metric"), [(0, None), (20, "loss"), (50, None)])
+def test_bleu_of_few_sentences_decides_nothing(judged: int, metric: str | None) -> None:
+    found = corpus(sentences(3000))
+    said = {each.name: each.value for each in choose(found, 30, Machine(found), judged=judged)}
+    assert said.get("training.validation_metric") == metric
+
+
 def test_steps_that_the_user_sets_count_as_the_time_does() -> None:
     found = corpus(sentences(2000))._replace(pairs=29_000)
     few = {each.name: each.value for each in choose(found, 1e4, Machine(found), {"training.steps": 500})}

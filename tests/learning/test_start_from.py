@@ -14,12 +14,13 @@ from short_runs import SETTINGS
 
 import pellucid
 from pellucid.config.schema import Config
-from pellucid.config.toml_file import as_config, read, to_table
+from pellucid.config.toml_file import as_config, inherited, read, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
 from pellucid.learning import choosing
 from pellucid.learning.measuring import Pace
 from pellucid.learning.preparing import prepare
+from pellucid.learning.text import data_of
 from pellucid.text.growing import parts
 
 
@@ -228,6 +229,16 @@ def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
     assert resumed.code == 0 and "going on from step 2" in resumed.err
     same = further("--set", f"training.start_from={first}/runs/fr", out=tmp_path / "same")
     assert same.code == 0, same.err
+
+
+@pytest.mark.parametrize("languages", [["en", "es"], [["en", "es"], ["en", "es"]]])
+def test_one_pair_of_languages_is_that_of_all_corpora(languages: list[Any]) -> None:
+    data = {"train": [["a.en", "a.es"], ["b.en", "b.es"]], "languages": languages}
+    theirs = {"data": {"languages": [["en", "hi"], ["en", "es"], ["es", "en"]]}}
+    taken = inherited({"data": data}, theirs)["data"]["languages"]
+    assert {tuple(pair) for pair in taken[:2]} == {("en", "es")} and len(taken) == 4
+    config = as_config({"data": data | {"languages": taken}, "training": {"start_from": "demo"}})
+    assert data_of(config).languages == (("en", "es"),)
 
 
 def test_a_model_of_several_languages_goes_on_in_one_and_keeps_all(
