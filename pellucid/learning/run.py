@@ -247,8 +247,7 @@ def _validate_if_due(run: Run, step: Step, start: float) -> Step:
     if run.ranks.is_first:
         found = validate_and_keep(run, model)
         position.validations.append(time.perf_counter() - began)
-        position.seconds = time.perf_counter() - start
-        position.validated = run.done  # the time may have run out meanwhile
+        position.validated, position.seconds = run.done, time.perf_counter() - start
     found, run.position = run.ranks.from_first((found, position))
     validation, best = found or (None, False)
     return dataclasses.replace(step, validation=validation, best=best)
