@@ -236,9 +236,10 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what decides how a text is translated: the version, the models' files, and options."""
     from pellucid.translator import folder_of
 
-    hashes = []
+    hashes, own = [], f"{Path(arguments.out).name}.part"  # which may lie in a model's folder
     for folder in map(folder_of, arguments.model):
-        files = [folder / MANIFEST] if is_sealed(folder) else filter(Path.is_file, folder.iterdir())
+        files = [each for each in folder.iterdir() if each.is_file() and not each.name.startswith(own)]
+        files = [folder / MANIFEST] if is_sealed(folder) else files
         hashes += sorted(fingerprint([[str(file) for file in files]]).values())
     options = {name: value for name, value in vars(arguments).items() if name not in FREE}
     return {"version": __version__, "model": hashes, **options}

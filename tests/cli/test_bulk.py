@@ -13,6 +13,7 @@ import toy
 from cases import few
 from command import Command, run_python
 from full_disk import disk_full_after
+from marian_folders import opus
 
 from pellucid.cli import bulk
 from pellucid.cli.doubts import Doubts
@@ -278,6 +279,15 @@ def test_only_the_same_run_goes_on(
     outcome = pellucid("translate", model, "--source", "in", "--out", "out", "--resume", *options)
     assert outcome == (1 if "damaged" in message else 2, "", f"pellucid: {message}\n")
     assert changed == "less" or part.read_bytes() == kept
+
+
+def test_a_translation_inside_the_folder_of_a_foreign_model_goes_on(
+    pellucid: Command, files: Files, tmp_path: Path
+) -> None:
+    model, source = opus(tmp_path / "opus"), files("in", *["a b"] * 5)
+    begin(pellucid, model, source, model / "out")
+    outcome = pellucid("translate", model, "--source", source, "--out", model / "out", "--resume")
+    assert outcome.code == 0 and len((model / "out").read_text().splitlines()) == 5
 
 
 def test_what_changes_no_translation_may_change(

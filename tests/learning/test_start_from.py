@@ -60,6 +60,31 @@ def test_what_is_not_said_is_taken_from_the_folder(first: Path, tmp_path: Path) 
     assert load_model(tmp_path / "run").config.model == theirs.model
 
 
+def test_embeddings_that_are_apart_stay_so(tmp_path: Path) -> None:
+    """Also with one vocabulary, as in many opus-mt-tc-big."""
+    one = short_runs.config(tmp_path / "data", {"vocabulary.joint": True, "model.target_vocabulary": 50})
+    pellucid.train(one, tmp_path / "one")
+    table = short_runs.SETTINGS["training"] | {"start_from": str(tmp_path / "one")}
+    data = to_table(one)["data"]
+    pellucid.train(as_config({"data": data, "training": table}), tmp_path / "two")
+    first, second = (load_model(tmp_path / name) for name in ("one", "two"))
+    assert first.vocabulary.joint and second.config.model == first.config.model
+    assert first.config.model.target_vocabulary == first.vocabulary.target_size
+    assert second.model.encoder.embedding is not second.model.decoder.embedding
+
+
+def test_text_may_not_be_longer_than_the_learned_positions(tmp_path: Path) -> None:
+    settings = {"model.positions": "learned", "model.longest": 12, "data.max_length": 13}
+    message = (
+        "[data] max_length = 13 tokens, and this model has learned positions for [model] longest = 12. Set "
+        "max_length = 12 or less."
+    )
+    with pytest.raises(UsageError, match=re.escape(message)):
+        pellucid.train(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
+    config = short_runs.config(tmp_path / "data", {**settings, "data.max_length": 12})
+    pellucid.train(config, tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
