@@ -16,7 +16,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from pellucid.config.schema import ModelConfig
 from pellucid.data.batch import Batch
 from pellucid.learning.learner import Learner
-from pellucid.learning.operations import ROWS
+from pellucid.learning.loss import ROWS
 from pellucid.learning.ranks import Ranks
 from pellucid.learning.step import Cost
 from pellucid.model import Transformer, round_up, sinusoids

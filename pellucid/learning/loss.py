@@ -8,10 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from pellucid.data.batch import Batch
-from pellucid.learning import fused, operations
-from pellucid.learning.consistency import consistent_cross_entropy, twice
-from pellucid.learning.operations import ROWS
+from pellucid.learning import fused
+from pellucid.learning.compiled import add_to, compute, room_for
+from pellucid.learning.consistency import twice, two_passes
 from pellucid.model import Transformer
+
+ROWS = 512  # positions whose logits exist at the same time: these fit into a CPU's cache
+EVEN = 64  # rows of zeros make the last of them a multiple, so that few products are compiled
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,7 @@ def loss_of(model: Transformer, batch: Batch, smoothing: float, consistency: flo
         hidden = model.read(batch.source, batch.source_mask, batch.target_in)[batch.target_mask]
     if consistency:
         expected = expected[: len(expected) // 2]
-        losses = consistent_cross_entropy(hidden, weight, bias, expected, smoothing, consistency, compiled)
-    else:
-        compute = operations.cross_entropy if compiled else cross_entropy
-        losses = compute(hidden, weight, bias, expected, smoothing)
+    losses = cross_entropy(hidden, weight, bias, expected, smoothing, consistency, compiled)
     return Loss(*losses, len(expected))
 
 
@@ -58,12 +58,23 @@ def add_gradient(loss: Loss, tokens: int) -> tuple[float, float]:
 
 
 def cross_entropy(
-    hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, expected_N: Tensor, smoothing: float
+    hidden_ND: Tensor,
+    weight_VD: Tensor,
+    bias_V: Tensor | None,
+    expected_N: Tensor,
+    smoothing: float,
+    consistency: float = 0.0,
+    compiled: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Return the sum of -log softmax(hidden W^T + b)[expected], with label smoothing and without. Smoothing
-    spreads the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016)."""
+    spreads the share `smoothing` of each target evenly over all V tokens (Szegedy et al. 2016). Further rows
+    of `hidden`, for which nothing is expected, do not count.
+
+    consistency: if it is not 0, the rows are those of two passes, one after the other; see `two_passes`.
+    compiled: compute it by the kernels of the fused step.
+    """
     learns = torch.is_grad_enabled()  # inside of a Function it is always off
-    given = hidden_ND, weight_VD, bias_V, expected_N, smoothing, learns
+    given = hidden_ND, weight_VD, bias_V, expected_N, smoothing, consistency, compiled, learns
     return cast(tuple[Tensor, Tensor], _ProjectedCrossEntropy.apply(*given))
 
 
@@ -79,34 +90,68 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         bias_V: Tensor | None,
         expected_N: Tensor,
         smoothing: float,
+        consistency: float,
+        compiled: bool,
         learns: bool,
     ) -> tuple[Tensor, Tensor]:
-        needed = learns and any(ctx.needs_input_grad)
-        d_hidden, size = torch.empty_like(hidden_ND), weight_VD.shape if needed else (0,)
-        d_weight = weight_VD.new_zeros(size, dtype=torch.float32)
+        needed, passes = learns and any(ctx.needs_input_grad), 2 if consistency else 1
+        rows_of = torch.arange(passes * len(expected_N), device=hidden_ND.device).view(passes, -1)
+        losses = torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
+        d_hidden = torch.zeros_like(hidden_ND)
+        d_weight = torch.zeros_like(weight_VD if needed else weight_VD[:0], dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
-        smoothed, plain = (hidden_ND.new_zeros((), dtype=torch.float64) for _ in range(2))
-        for start in range(0, len(hidden_ND), ROWS):
-            hidden, expected = hidden_ND[start : start + ROWS], expected_N[start : start + ROWS, None]
-            logits = F.linear(hidden, weight_VD, bias_V)
-            mean_logit = logits.mean(-1, dtype=torch.float32)
-            expected_logit = logits.gather(1, expected).squeeze(1).float()
-            log_total = logits.logsumexp(-1).float()
-            plain += (log_total - expected_logit).sum()
-            smoothed += (log_total - (1 - smoothing) * expected_logit - smoothing * mean_logit).sum()
+        turned = weight_VD.T.contiguous().T if compiled else weight_VD  # oneDNN would for each product
+        for first in range(0, len(expected_N), step := max(1, ROWS // passes)):
+            expected = expected_N[first : first + step]
+            places = rows_of[:, first : first + step].flatten()
+            hidden = hidden_ND[places]
+            if compiled:
+                hidden = F.pad(hidden, (0, 0, 0, -len(hidden) % EVEN))
+            logits = F.linear(hidden, turned, bias_V)
+            if compiled:
+                losses += _compiled(logits, expected, smoothing, consistency)
+            elif consistency:
+                losses += two_passes(logits, expected, smoothing, consistency)
+            else:
+                losses += _one_pass(logits, expected, smoothing, needed)
             if needed:
-                # softmax sums in float32 for every type; exp(logits - log_total) in bf16 sums to 1 ± 3%.
-                d_logits = logits.softmax(-1)
-                d_logits -= smoothing / len(weight_VD)
-                d_logits.scatter_add_(1, expected, d_logits.new_full(expected.shape, smoothing - 1))
-                torch.mm(d_logits, weight_VD, out=d_hidden[start : start + ROWS])
-                d_weight += d_logits.mT @ hidden
+                d_hidden[places] = (logits @ weight_VD)[: len(places)]
+                product = logits.mT @ hidden
+                add_to(d_weight, product) if compiled else d_weight.add_(product)
                 if d_bias is not None:
-                    d_bias += d_logits.sum(0, dtype=torch.float32)
+                    d_bias += logits.sum(0, dtype=torch.float32)
         ctx.save_for_backward(d_hidden, d_weight, d_bias)
+        smoothed, plain = losses
         ctx.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
     def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        return *operations.scaled(ctx.saved_tensors, d_smoothed), None, None, None
+        dtype, scale = ctx.saved_tensors[0].dtype, d_smoothed.float()
+        scaled = (None if each is None else (each.float() * scale).to(dtype) for each in ctx.saved_tensors)
+        return *scaled, None, None, None, None, None
+
+
+def _one_pass(logits: Tensor, expected: Tensor, smoothing: float, needed: bool) -> Tensor:
+    """Return the sums of the smoothed and the plain loss of some rows; if it is needed, the logits become
+    their gradient."""
+    expected = expected[:, None]
+    said, log_total = logits.gather(1, expected).squeeze(1).float(), logits.logsumexp(-1).float()
+    smoothed = log_total - (1 - smoothing) * said - smoothing * logits.mean(-1, dtype=torch.float32)
+    if needed:
+        # softmax sums in float32 for every type; exp(logits - log_total) in bf16 sums to 1 ± 3%.
+        logits.copy_(logits.softmax(-1)).sub_(smoothing / logits.shape[1])
+        logits.scatter_add_(1, expected, logits.new_full(expected.shape, smoothing - 1))
+    return torch.stack([smoothed.sum(), (log_total - said).sum()])
+
+
+def _compiled(logits: Tensor, expected: Tensor, smoothing: float, consistency: float) -> Tensor:
+    """Return the sums of the smoothed and the plain loss of one pass or two; the logits become their
+    gradient."""
+    rows, width = len(expected), logits.shape[1]
+    losses = torch.empty(rows, 2)
+    given = dict(logits=logits, expected=expected, losses=losses, smoothing=smoothing, width=width, rows=rows)
+    kernel = "consistent_cross_entropy" if consistency else "cross_entropy"
+    compute(kernel, rows, logits, **given, consistency=consistency, room=room_for(rows, width))
+    logits[rows * (2 if consistency else 1) :] = 0
+    return losses.sum(0, dtype=torch.float64)

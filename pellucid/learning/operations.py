@@ -7,17 +7,16 @@ Weights, activations and gradients are bf16 or float32; sums are float32.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, add_to, compute, room_for, shares
+from pellucid.learning.compiled import BLOCK, LANES, QUERIES, Dropout, compute, shares
 from pellucid.model import ACTIVATIONS, Norm, keep_or_drop
 
-ROWS = 512  # positions whose logits exist at the same time: these fit into a CPU's cache
 DIGITS = 5  # binary digits of the number of rows in a batch; the rest are 0
 Gradients = tuple[Tensor | None, ...]
 
@@ -247,50 +246,3 @@ def _attend(kernel: str, like: Tensor, **arguments: Any) -> None:
     sentences = len(arguments["q_starts"]) - 1
     room = torch.empty(shares(sentences), roominess)
     compute(kernel, sentences, like, room=room, roominess=roominess, **arguments)
-
-
-def cross_entropy(
-    hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None, expected_N: Tensor, smoothing: float
-) -> tuple[Tensor, Tensor]:
-    """Return the sums of the label-smoothed and of the plain cross-entropy of hidden W^T + b.
-    Further rows of `hidden`, for which nothing is expected, do not count."""
-    return cast(
-        tuple[Tensor, Tensor], _CrossEntropy.apply(hidden_ND, weight_VD, bias_V, expected_N, smoothing)
-    )
-
-
-class _CrossEntropy(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor | None, expected: Tensor, smoothing: float
-    ) -> tuple[Tensor, Tensor]:
-        losses, d_hidden = torch.empty(len(expected), 2), torch.empty_like(hidden)
-        d_weight, d_bias = torch.zeros(weight.shape), None if bias is None else torch.zeros(bias.shape)
-        turned = weight.T.contiguous().T  # or else oneDNN turns it for each product, in twice that one's time
-        for start in range(0, len(hidden), ROWS):
-            some = slice(start, start + ROWS)
-            logits = F.linear(hidden[some], turned, bias)
-            given = dict(expected=expected[some], losses=losses[some], smoothing=smoothing)
-            given |= dict(room=room_for(*logits.shape))
-            count = len(expected[some])
-            compute("cross_entropy", count, logits, width=len(weight), logits=logits, **given)
-            logits[count:] = 0
-            torch.mm(logits, weight, out=d_hidden[some])
-            add_to(d_weight, logits.mT @ hidden[some])
-            if d_bias is not None:
-                d_bias += column_sums(logits)
-        ctx.save_for_backward(d_hidden, d_weight, d_bias)
-        smoothed, plain = losses.sum(0, dtype=torch.float64)
-        ctx.mark_non_differentiable(plain)
-        return smoothed, plain
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_smoothed: Tensor, _: Tensor) -> Gradients:
-        return *scaled(ctx.saved_tensors, d_smoothed), None, None
-
-
-def scaled(gradients: Sequence[Any], scale: Tensor) -> Gradients:
-    """Return gradients times a number, in the type of the first one: scaled in float32, then rounded once."""
-    dtype = gradients[0].dtype
-    return tuple(None if each is None else (each.float() * scale.float()).to(dtype) for each in gradients)

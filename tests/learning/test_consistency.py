@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from learners import batch, learner
 
 from pellucid.decoding.library import has_kernels
-from pellucid.learning.consistency import consistent_cross_entropy, twice
-from pellucid.learning.loss import loss_of
+from pellucid.learning.consistency import twice
+from pellucid.learning.loss import cross_entropy, loss_of
 
 
 def formula(
@@ -30,11 +30,11 @@ def formula(
 
 
 def plain(*given: Any) -> torch.Tensor:
-    return consistent_cross_entropy(*given[:-1], *given[-1], compiled=False)[0]
+    return cross_entropy(*given[:-1], *given[-1], compiled=False)[0]
 
 
 def compiled(*given: Any) -> torch.Tensor:
-    return consistent_cross_entropy(*given[:-1], *given[-1], compiled=True)[0]
+    return cross_entropy(*given[:-1], *given[-1], compiled=True)[0]
 
 
 def test_loss_and_gradients_are_the_formulas() -> None:
