@@ -141,6 +141,47 @@ def test_what_is_made_late_does_not_win(open_page: OpenPage) -> None:
     assert opened.page.evaluate(late) == [[False, True], "asked last", True]
 
 
+# A view whose numbers come late, and another that is requested and drawn before they come.
+OVERTAKEN = """async ([changes, name]) => {
+  const switches = { ...UNSWITCHED, ...changes.switches };
+  const last = state;
+  const run = await runSwitched(current.base, switches);
+  const { get } = run;
+  let release;
+  const held = new Promise((done) => { release = done; });
+  const isAsked = new Promise((asked) => {
+    run.get = async (each) => {
+      if (each.startsWith(name)) { asked(); await held; }
+      return get(each);
+    };
+  });
+  const first = setState({ ...changes, switches });
+  await isAsked;
+  const second = setState(last);
+  await new Promise((done) => setTimeout(done, 100)); // the second may wait for the first
+  release();
+  await Promise.all([first, second]);
+}"""
+
+
+@pytest.mark.parametrize(
+    "address, changes, name, shown",
+    [
+        (SELF, {"block": SELF.replace("0", "1")}, SELF.replace("0", "1"), "#stage [data-plate]"),
+        (f"{SELF}.weights", {"switches": {"causal": False}}, f"{SELF}.weights", "#stage [data-plate]"),
+        ("decoder.word", {"switches": {"causal": False}}, "decoder.logits", "#why-word"),
+    ],
+)
+def test_a_view_whose_numbers_come_late_does_not_replace_a_newer_one(
+    open_page: OpenPage, address: str, changes: dict[str, Any], name: str, shown: str
+) -> None:
+    opened = open_page(f"#{address}?position=5")
+    before = opened.texts(shown)
+    opened.page.evaluate(OVERTAKEN, [changes, name])
+    opened.settle()
+    assert opened.texts(shown) == before
+
+
 def test_what_could_not_be_drawn_is_told_and_tried_again(open_page: OpenPage) -> None:
     fail = """async () => {
       let times = 0;

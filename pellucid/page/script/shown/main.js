@@ -119,8 +119,10 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   fillFor("both-ways", [whole, mode, position, cached], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));
   await fillFor("effect", [run, before, block, head, position, reason], () => effectOf(run, before, reason));
+  if (!isWanted()) return;
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
+  if (!isWanted()) return;
   const { why, against, corrupted } = state;
   await fillFor("why-word", [base, switches, block === "decoder.word", position, why, against, corrupted], () =>
     whyWord(base, switches),

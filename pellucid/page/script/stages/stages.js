@@ -20,6 +20,7 @@ export const drawStages = async (view, place) => {
   const facts = [run, beside, block, head, JSON.stringify(time)];
   const before = drawings.get(place);
   if (before && facts.every((fact, at) => fact === before.facts[at])) {
+    asked.set(place, before); // so that a slower drawing, requested earlier, does not replace it
     before.view = view;
     return stageOfView(before) === before.stage ? showChoice(before) : drawChosenStage(before);
   }
