@@ -64,7 +64,10 @@ def sentences(direction: tuple[str, str], vocabulary: Vocabulary) -> Iterator[As
     for phrase in phrases[:: max(1, len(phrases) // SENTENCES)]:
         ids = vocabulary.encode_source(phrase.source, to), vocabulary.encode_target(phrase.target, to)
         tokens = vocabulary.source_tokens(ids[0]), vocabulary.target_tokens(ids[1])
-        sides = [words_of(*side, vocabulary) for side in zip(ids, tokens, strict=True)]
+        sides = [
+            words_of(*side, vocabulary, bool(place))
+            for place, side in enumerate(zip(ids, tokens, strict=True))
+        ]
         words = [[word for word in side if not word.special] for side in sides]
         if pairs := known(words, tables):
             yield ids, words, pairs

@@ -52,8 +52,10 @@ def _shares(
     translator: Translator, pairs: Sequence[tuple[Ids, Ids]]
 ) -> dict[tuple[str, int], dict[str, list[Share]]]:
     """Return the shares of each sentence, by attention and head, and by pattern."""
-    model, special = translator.model, special_ids(translator.vocabulary)
-    counts = Counter(token for pair in pairs for side in pair for token in side)
+    model = translator.model
+    # By side, since an id may be another word there.
+    special = [special_ids(translator.vocabulary, target) for target in (False, True)]
+    counts = [Counter(token for ids in side for token in ids) for side in zip(*pairs, strict=True)]
     shares: dict[Any, Any] = defaultdict(lambda: defaultdict(list))
     for first in range(0, len(pairs), TOGETHER):
         group = pairs[first : first + TOGETHER]
@@ -66,7 +68,9 @@ def _shares(
             for part in attentions(seen):
                 asks, asked = sides["cross" if "cross" in part else part.partition(".")[0]]
                 weights = seen[f"{part}.weights"].tensor[place, :, : len(asks), : len(asked)]
-                for name, pattern in _patterns(part, asks, asked, aligned, counts, special).items():
+                side = int(asked is read)
+                found = _patterns(part, asks, asked, aligned, counts[side], special[side])
+                for name, pattern in found.items():
                     for head, share in enumerate(_follow(weights, pattern, asks, asked)):
                         shares[part, head][name].append(share)
     return shares

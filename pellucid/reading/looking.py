@@ -88,7 +88,7 @@ def merge_words(reading: Reading) -> Records:
     read_ids = [reading.vocabulary.start_id, *reading.target_ids[:-1]]
     words = {
         "encoder": words_of(reading.source_ids, reading.source_tokens, reading.vocabulary),
-        "decoder": words_of(read_ids, reading.target_tokens, reading.vocabulary),
+        "decoder": words_of(read_ids, reading.target_tokens, reading.vocabulary, target=True),
     }
     records = {}
     for part in attentions(reading.trace):
@@ -167,7 +167,8 @@ def _align(
 ) -> Alignment:
     """Return the alignment of source ids and target ids, from the weights of a cross-attention."""
     sides = (pair[0], vocabulary.source_tokens(pair[0])), (pair[1], vocabulary.target_tokens(pair[1]))
-    source, target = ([word for word in words_of(*side, vocabulary) if not word.special] for side in sides)
+    words = (words_of(*side, vocabulary, target) for side, target in zip(sides, (False, True), strict=True))
+    source, target = ([word for word in side if not word.special] for side in words)
     links = []
     if source and target:
         best = merge_pieces(weights_HLM.mean(0), target, source).max(-1)

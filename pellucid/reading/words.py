@@ -124,8 +124,10 @@ class Word:
     special: bool = False  # start, end, padding, or a language's tag
 
 
-def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) -> list[Word]:
-    """Group the tokens of a sentence into words.
+def words_of(
+    ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary, target: bool = False
+) -> list[Word]:
+    """Group the tokens of a source (or of a target) into words.
 
     A word begins with a piece that begins with ▁ (a space); in a vocabulary of words, each token is a word.
     Pieces that are only spaces belong to the next word, or at the end to the last one. Each special token is
@@ -138,7 +140,7 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
     def is_blank(places: Sequence[int]) -> bool:
         return not "".join(tokens[place] for place in places).strip(SPACE)
 
-    special, words = special_ids(vocabulary), list[Word]()
+    special, words = special_ids(vocabulary, target), list[Word]()
     for is_special, run in groupby(range(len(ids)), lambda place: ids[place] in special):
         if is_special or vocabulary.kind == "word":
             words += [Word(text_of([place]), (place,), is_special) for place in run]
@@ -155,11 +157,13 @@ def words_of(ids: Sequence[int], tokens: Sequence[str], vocabulary: Vocabulary) 
     return words
 
 
-@lru_cache(8)  # a model may have two hundred languages
-def special_ids(vocabulary: Vocabulary) -> frozenset[int]:
-    """Return the ids that have no text: start, end, padding and the tags of languages."""
+@lru_cache(16)  # a model may have two hundred languages
+def special_ids(vocabulary: Vocabulary, target: bool = False) -> frozenset[int]:
+    """Return the ids of a side that have no text: start, end, padding and the tags of languages. Where each
+    side has its own ids, a tag of the source may have the id of a word of the target."""
     sides = vocabulary.encode_source, vocabulary.encode_target
-    empty = [encode("", language) for language in vocabulary.target_languages for encode in sides]
+    own = sides if vocabulary.same_ids else sides[target : target + 1]
+    empty = [encode("", language) for language in vocabulary.target_languages for encode in own]
     tags = [ids[0] for ids in empty if len(ids) > 1]
     padding = {vocabulary.pad_id} - {vocabulary.unknown_id}  # a vocabulary may pad with its unknown token
     return frozenset({vocabulary.start_id, vocabulary.end_id, *padding, *tags})

@@ -23,7 +23,7 @@ def align_texts(
     """Return the links of each (source, hypothesis, its text as it is used): for each word, the source word
     with its largest weight in the last decoder layer's cross-attention, as `align` finds it."""
     model, vocabulary, longest = translator.model, translator.vocabulary, translator.longest
-    special = special_ids(vocabulary)
+    special, target_special = special_ids(vocabulary), special_ids(vocabulary, target=True)
     weights = f"decoder.layers.{model.config.decoder_layers - 1}.cross_attention.weights"
     pairs = [
         (
@@ -38,7 +38,7 @@ def align_texts(
             model.read(**in_batch(model, [pairs[place] for place in group]))
         for place, weights_HLM in zip(group, seen[weights].tensor, strict=True):
             (source_ids, target_ids), (source, _, text) = pairs[place], asked[place]
-            asks = words_in(text, target_ids, vocabulary.target_tokens(target_ids), special)
+            asks = words_in(text, target_ids, vocabulary.target_tokens(target_ids), target_special)
             seen_there = words_in(source, source_ids, vocabulary.source_tokens(source_ids), special)
             if asks and seen_there:
                 merged_LM = merge_pieces(weights_HLM.mean(0), list(asks.values()), list(seen_there.values()))

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -10,7 +11,8 @@ import torch
 from command import Command
 from torch import Tensor
 
-from pellucid.experiments.catalogue import NOTHING, _patterns, catalogue
+from pellucid.experiments.catalogue import NOTHING, _patterns, _shares, catalogue
+from pellucid.reading.words import special_ids
 from pellucid.seeing import trace as tracing
 
 TEXTS = ["I like cats", "cats like cats", "I like I like", "cats cats"]
@@ -61,6 +63,23 @@ def test_patterns_are_those_of_loops() -> None:
                     "the rarest word": asked == min(ids[:-1]) and column <= line,
                 }
                 assert {name: bool(each[line, column]) for name, each in found.items()} == wanted
+
+
+def test_what_is_special_and_what_is_rare_is_told_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a vocabulary for each side, the id of a tag of the source is a word of the target."""
+    made, seen = tiny.translator(joint=False), {}
+
+    def patterns(part: str, *further: Any) -> dict[str, Tensor]:
+        seen[part] = further[3:]
+        return _patterns(part, *further)
+
+    monkeypatch.setattr("pellucid.experiments.catalogue._patterns", patterns)
+    source, target = made.vocabulary.encode_source("I like cats", "es"), [4, 4, 5, 3]
+    _shares(made, [(source, target)])
+    own = {"encoder.layers.0.self_attention": (Counter(source), special_ids(made.vocabulary))}
+    own["decoder.layers.0.cross_attention"] = own["encoder.layers.0.self_attention"]
+    own["decoder.layers.0.self_attention"] = (Counter(target), special_ids(made.vocabulary, target=True))
+    assert {part: seen[part] for part in own} == own
 
 
 def test_the_command_line(pellucid: Command, tmp_path: Path) -> None:

@@ -60,6 +60,17 @@ def test_words_of_pieces_begin_at_spaces_and_specials_stand_alone() -> None:
     assert [word.special for word in words] == [True, False, False, True]
 
 
+def test_words_with_the_id_of_a_tag_of_the_other_side_are_words() -> None:
+    tiny = translator(joint=False)
+    source, target = (special_ids(tiny.vocabulary, target) for target in (False, True))
+    assert source - target and target == {0, 2, 3}
+    said = tiny.vocabulary.target_tokens(sorted(source - target))
+    explanation = tiny.explain("How are you ?", to="hi", target=" ".join(said))
+    assert explanation.alignment().target_words == said
+    merged = explanation.merged()["decoder.layers.0.self_attention.weights"]
+    assert merged.labels("L") == ["<s>", *said]
+
+
 def test_words_of_bytes_are_spelled_out() -> None:
     made = random_translator.vocabulary("bytes")
     ids = made.encode_source("the Жук saw ½😀!")

@@ -3,7 +3,9 @@
 import pytest
 from serve.fake_models import finished
 from serve.test_serve_random import nesting
+from tiny import translator
 
+from pellucid.reading.words import special_ids
 from pellucid.serve.aligning import align_texts
 from pellucid.serve.placeholders import PLACEHOLDER
 from pellucid.serve.texts import make_plan, translate_plans
@@ -43,6 +45,16 @@ def test_links_are_the_same_alone_and_in_a_batch(demo: Translator) -> None:
         (asked[0][2][link.start : link.end], texts[0][link.source_start : link.source_end])
         for link in together[0]
     ] == [("Le", "The"), ("chat", "cat"), ("dort", "sleeps"), (".", ".")]
+
+
+def test_a_word_with_the_id_of_a_tag_of_the_source_has_a_link() -> None:
+    tiny = translator(joint=False)
+    tags = special_ids(tiny.vocabulary) - special_ids(tiny.vocabulary, target=True)
+    said = tiny.vocabulary.target_tokens(sorted(tags))
+    text = " ".join(said)
+    hypothesis = Hypothesis(text, said, sorted(tags), 0.0, [], True)
+    (links,) = align_texts(tiny, "hi", [("How are you ?", hypothesis, text)])
+    assert [text[link.start : link.end] for link in links] == said
 
 
 @pytest.mark.parametrize("to", ["fr", "es", "hi"])
