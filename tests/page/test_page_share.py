@@ -32,6 +32,7 @@ def test_a_lecture_has_large_type_two_decimals_and_no_frame(open_page: OpenPage)
     assert top > 860, "the dock covers nothing"
     opened.page.mouse.move(700, 895)
     assert opened.box("#dock")["y"] < top - 20
+    opened.page.locator(".stage-field [role=gridcell][tabindex='0']").first.focus()
     opened.press("PageDown")
     assert opened.address.startswith("#decoder.layers.0.cross_attention.scaled_scores")
     opened.page.keyboard.press("PageUp")

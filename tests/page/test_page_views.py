@@ -311,3 +311,7 @@ def test_words_from_the_right_leave_tokens_in_their_order(open_page: OpenPage) -
     assert [direction for _, direction, _ in columns] == ["rtl", "rtl", "rtl", "ltr"]
     rows = opened.page.evaluate(WORDS, "[data-plate$=weights] [role=rowheader]")
     assert [text for text, _, _ in rows] == named(explanation.target_tokens)
+    opened.go("#?position=1&scale=off&beside=before")
+    sentences = "[...document.querySelectorAll('.beside-sentence')]"
+    directions = opened.page.evaluate(f"{sentences}.map((each) => getComputedStyle(each).direction)")
+    assert directions == ["rtl", "rtl"]

@@ -54,6 +54,11 @@ def test_another_sentence_stands_beside(open_demo: OpenPage, demo: Explanation) 
     assert torch.tensor(found).reshape(weights.shape).allclose(weights, atol=1e-5)
     assert grid.locator("thead th").all_inner_texts()[6] == "money"
     opened.press("Escape", "Escape", "Escape")
+    two = opened.address
+    opened.go(two.replace("beside=other", "beside=before&scale=off"))
+    assert opened.texts(".beside-card h3") == ["After the switch", "Before it"]
+    assert not opened.page.locator("[data-key=exchange]").count(), "both are of the same sentence"
+    opened.go(two)
     opened.click("exchange")
     assert opened.text("h1").startswith(money) and river in opened.page.locator("#own-second").input_value()
     opened.go(f"#?text={river}&to=es&beside=other&second=xyzzy")

@@ -161,6 +161,21 @@ def test_what_the_server_cannot_do_now_is_asked_again(browser: Any, server: Serv
         assert it.page.locator("#inside").is_hidden()
 
 
+def test_arrow_keys_go_from_the_right_in_a_language_that_is_read_so(browser: Any, server: Server) -> None:
+    answer = {"translations": [{"text": "أنا أحب القطط.", "source": "en"}]}
+    with opened(browser, server.url) as it:
+        it.page.route("**/v1/translate", lambda route: route.fulfill(json=answer))
+        it.type("I like cats.")
+        direction = "getComputedStyle(document.querySelector('#translation')).direction"
+        assert it.page.evaluate(direction) == "rtl"
+        it.page.locator(".word").first.focus()
+        it.page.keyboard.press("ArrowLeft")
+        assert it.page.evaluate("document.activeElement.textContent") == "أحب"
+        answer["translations"][0]["text"] = "Me gustan los gatos. أنا"
+        it.type("I like cats!")
+        assert it.page.evaluate(direction) == "ltr"
+
+
 def test_a_key_is_asked_for_and_kept(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "keys").write_text("secret\n")
     asked = serving(tmp_path, "demo", "--keys", str(tmp_path / "keys"))

@@ -16,8 +16,7 @@ export const axesOfMatrix = (axes) => [...axes].filter((axis) => !"BH".includes(
 /** Return one matrix of a tensor: for the first sentence and one head. A tensor without a second axis (such as a mean
  *  for each position) becomes one column. @returns {Panel} */
 export const panelOf = (tensor, head = 0) => {
-  const sizes = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
-  const [rows, columns = 1] = sizes;
+  const [rows, columns = 1] = tensor.shape.filter((_, place) => !"BH".includes(tensor.axes[place] ?? "?"));
   const heads = headsOfTensor(tensor);
   if (!(head >= 0 && head < heads)) {
     throw new Error(`head ${head} is not there: there are ${heads}, counted from 0. Choose one of these.`);

@@ -36,7 +36,8 @@ export const grid = (plate) => {
     });
   listen("keydown", (event) => {
     const to = cellOfKey(event, chosen, panel);
-    if (event.altKey || event.metaKey || !(to || (event.key === "Enter" && onPin))) return;
+    const isPresenters = event.key.startsWith("Page") && document.body.dataset.look === "lecture"; // shown/keys.js
+    if (event.altKey || event.metaKey || isPresenters || !(to || (event.key === "Enter" && onPin))) return;
     if (to) moveTo(...to);
     else onPin(chosen.row, chosen.column);
     event.preventDefault();

@@ -26,8 +26,7 @@ export const scaleOf = (kind, ...tensors) => {
 const roundNumber = (value) => {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
-  const digit = [1, 1.5, 2, 3, 5, 7, 10].find((step) => step * power >= value * (1 - 1e-9));
-  return digit * power;
+  return [1, 1.5, 2, 3, 5, 7, 10].find((step) => step * power >= value * (1 - 1e-9)) * power;
 };
 
 /** Return the depth of a number's colour, from −1 (most negative) to 1; null for −∞, NaN for an unknown number. A strip
@@ -60,6 +59,5 @@ export const plainNumber = (value) => String(Number(value.toPrecision(6)));
 /** Return the scale of a tensor's colours. Switches do not change it, so that a shade always means the same number. */
 export const scaleOfTensor = async (run, name, tensor, other) => {
   const before = await run.unswitched?.get(name);
-  const shown = before ? [before] : [tensor, other].filter(Boolean);
-  return scaleOf(kindOfNumbers(name), ...shown);
+  return scaleOf(kindOfNumbers(name), ...(before ? [before] : [tensor, other].filter(Boolean)));
 };

@@ -65,8 +65,7 @@ export const keptPass = (model, sourceIds, targetIds) => {
   const memory = plain.remember(plain.encode(sourceIds, mask), mask);
   plain.decode(targetIds, memory, new GrowingPast());
   const term = (stack, place, inputs, hasBiases = false) => {
-    const output = new Held(model, kept, inputs, hasBiases).forward(sourceIds, mask, targetIds);
-    return { stack, place, output };
+    return { stack, place, output: new Held(model, kept, inputs, hasBiases).forward(sourceIds, mask, targetIds) };
   };
   const stacks = { encoder: sourceIds, decoder: targetIds };
   const words = Object.entries(stacks).flatMap(([stack, ids]) => {

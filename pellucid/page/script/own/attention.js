@@ -22,8 +22,7 @@ export const givenAttention = (asked) => {
   if (values) product("context", "weights", new Matrix(given.rows, given.columns), "values", values[0]);
   const output = values && arrays.w_output;
   if (output) {
-    const width = values[0].columns * given.heads;
-    product("output", "concatenated", new Matrix(given.rows, width), "w_output", output[0]);
+    product("output", "concatenated", new Matrix(given.rows, values[0].columns * given.heads), "w_output", output[0]);
   }
   given.divisor = divisorOf(scale, given);
   given.causal = mask === "causal";

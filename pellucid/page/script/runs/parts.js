@@ -28,8 +28,7 @@ export const blockOf = (name) => {
 
 /** Return all blocks of a run, including its layers, in the order of computation. */
 export const blocksOf = (run) => {
-  const blocks = run.names.map(blockOf).flatMap((block) => [layerOf(block), block]);
-  return [...new Set(blocks)].filter(Boolean);
+  return [...new Set(run.names.map(blockOf).flatMap((block) => [layerOf(block), block]))].filter(Boolean);
 };
 
 /** Return the layer of a block: "decoder.layers.0" for "decoder.layers.0.self_attention"; "" if it is in no layer. */

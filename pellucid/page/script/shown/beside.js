@@ -28,9 +28,8 @@ export const besideOf = async (base, before) => {
 
 const otherRun = () => (state.run === 0 ? 1 : 0);
 
-/** Make a chooser of the page's explanations and a button for side by side; null if there is only one, and in a
- *  movie, which has a slider. The model of the
- *  chosen explanation also translates the reader's sentence. */
+/** Make a chooser of the page's explanations and a button for side by side; null if there is only one, and in a movie,
+ *  which has a slider. The model of the chosen explanation also translates the reader's sentence. */
 export const choiceOfRuns = () => {
   if (page.runs.length < 2 || page.header.movie) return null;
   const isOwn = state.text !== null;
@@ -59,7 +58,7 @@ const saidInstead = ({ expected, predicted }) => {
 /** Show the words and probabilities of both runs, word by word; null if there is only one run. */
 export const besideCards = (run, beside) => {
   if (!beside) return null;
-  const { second } = state;
+  const second = state.beside === "other" ? state.second : null;
   const names = () =>
     second === null ? [state.run, otherRun()].map((at) => capitalised(runName(at))) : [run.text, beside.text];
   const titles = state.beside === "before" ? ["After the switch", "Before it"] : names();

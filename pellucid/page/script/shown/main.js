@@ -113,8 +113,7 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   drawFor("frame", [state.run, state.text], showFrame);
   fillFor("time", [whole, mode, position, cached, playing], () => timeControls(whole)).then(() => roam(found("time")));
   fillFor("moment", [run, mode, position, cached], () => momentInWords(run));
-  const switchFacts = [whole, switches, mode, cached, block, head];
-  drawFor("switches", switchFacts, () => drawSwitches(whole));
+  drawFor("switches", [whole, switches, mode, cached, block, head], () => drawSwitches(whole));
   drawFor("steps", [run, before, position], () => drawSteps(stepsTable(run, before)));
   fillFor("both-ways", [whole, mode, position, cached], () => waysSideBySide(whole));
   fillFor("beside", [run, beside, block, switches], () => besideCards(run, beside)).then(() => roam(found("beside")));

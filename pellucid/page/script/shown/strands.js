@@ -32,8 +32,7 @@ const rising = (places, blocks, looks, lit) => {
   const upwards = places[0].top > blocks[0].top;
   const y2 = upwards ? Math.min(...blocks.map((block) => block.top)) : Math.max(...blocks.map((block) => block.bottom));
   const lines = places.map(({ part, x, top, bottom }) => {
-    const y1 = upwards ? top : bottom;
-    return drawn("line.stream", { class: statesOf(part), x1: x, x2: x, y1, y2 });
+    return drawn("line.stream", { class: statesOf(part), x1: x, x2: x, y1: upwards ? top : bottom, y2 });
   });
   const isDrawn = (_, at) => places.length <= MOST_LINES || at === lit;
   const attentions = blocks.filter(({ part }) => looks[part.dataset.block]);

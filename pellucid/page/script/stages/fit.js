@@ -28,7 +28,6 @@ export const fitStage = ({ items }, room, layout) => {
     const height = Math.max(room.height, 150 + each.rows * each.row); // a narrow screen scrolls
     firstThatFits([each], (way) => fitLines([[each]], way, { ...room, height }));
   }
-  return undefined;
 };
 
 /** Try ways to fit plates, best first, until `fit` returns true; otherwise the last way is used. Which plates show

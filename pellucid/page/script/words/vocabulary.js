@@ -60,8 +60,7 @@ export const tokenise = (typed, to, model = page.runs[0].model, side = "source")
 /** Return the text of target ids. */
 export const textOfTarget = (ids, to, model = page.runs[0].model) => {
   const { vocabulary, config } = model;
-  const silent = [config.pad_id, config.start_id, config.end_id];
-  const said = ids.filter((id) => !silent.includes(id));
+  const said = ids.filter((id) => ![config.pad_id, config.start_id, config.end_id].includes(id));
   const text = textOfIds(vocabulary.target, said);
   const restored = vocabulary.preparation === "words" ? joinWords(text, targetLanguageOf(vocabulary, to)) : text;
   return restored.replaceAll("\n", " "); // a byte token can be a line feed, but a translation is one line
