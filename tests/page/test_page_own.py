@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -368,6 +369,42 @@ def test_examples_and_back_and_the_address_and_the_file(open_page: OpenPage, tmp
     banner(opened, "The first stage that goes wrong is context")
     for broken in ("%%%", "eyJfX3Byb3RvX18iOiB7ImEiOiAxfX0"):  # no form, and one of __proto__
         assert open_page(f"#?form={broken}", of=example("001-masked")).is_seen(".own")
+
+
+OTHER = "formIntoAddress(page.header.own.examples.find(({ name }) => name === '001-bank-river').form)"
+NAME = "document.querySelector('#own-example').value"
+
+
+@pytest.mark.parametrize("is_alone", [False, True], ids=["of a translation", "of an example"])
+def test_another_address_brings_another_form(open_page: OpenPage, is_alone: bool) -> None:
+    opened = open_page(of=example("004-self")) if is_alone else open_page("#?open=own")
+    before, form = opened.page.evaluate(NAME), quote(opened.page.evaluate(OTHER))
+    opened.go(f"#?{'' if is_alone else 'open=own&'}form={form}")
+    opened.until(f"{NAME} === '001-bank-river'")
+    opened.page.get_by_role("button", name="Back to what I had").click()
+    opened.until(f"{NAME} === {before!r}")
+    opened.settle()
+
+
+def test_keys_act_on_the_form_and_not_on_the_model_that_it_hides(open_page: OpenPage) -> None:
+    opened = open_page("#decoder.layers.0.self_attention.scores?cell=1,0&open=own")
+    before = opened.page.evaluate("[state.row, state.head, state.block, state.tensor]")
+    select(opened, "example", opened.text("#own-example option[value='004-two-heads']"))
+    opened.until_there(".own-plates .head")
+    press_keys_of_form(opened)
+    assert opened.page.evaluate("[state.row, state.head, state.block, state.tensor]") == before
+    press_keys_of_form(open_page(of=example("004-two-heads")))
+
+
+def press_keys_of_form(opened: Opened) -> None:
+    """Brackets change the head of the form, and Escape unpins its cell."""
+    opened.page.locator(".own-plates :is(td[role=gridcell], .field)").last.click()
+    opened.until_there(".own .unpin")
+    for key, head in (("]", 1), ("]", 0), ("[", 1)):
+        opened.press(key)
+        opened.until(f"document.querySelectorAll('.own .head')[{head}].ariaPressed === 'true'")
+    opened.press(".", "Space", "Escape")
+    opened.until("!document.querySelector('.own .unpin')")
 
 
 def test_the_page_of_an_example_from_python(open_page: OpenPage, tmp_path: Path) -> None:

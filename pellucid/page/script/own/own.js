@@ -1,6 +1,6 @@
 // The form for the reader's own matrices shows results while the reader types. Wrong text is kept too.
 
-import { redraw } from "../base/elements.js";
+import { redraw, say } from "../base/elements.js";
 import { page } from "../base/page.js";
 import { fillFields, showFieldError, showFields, textsOf } from "./fields.js";
 import { formFromAddress, formIntoAddress, startsOfForm, tableOfForm } from "./form.js";
@@ -11,20 +11,38 @@ import { workedExample } from "./worked.js";
 
 const TYPING_PAUSE = 200; // milliseconds between the last letter and the computation
 
-/** Start the form in a place, once, with the form from the address (`carried`) or with an example. `remember(text)`
- *  writes a changed form into the address. */
-export const startOwnForm = (place, { carried = "", remember }) => {
-  if (place.classList.contains("alive")) return undefined;
+/** Start the form in a place with the form from the address (`carried`) or with an example; later, show the form of a new
+ *  address. `remember(text)` writes a changed form into the address. */
+export const showOwnForm = (place, { carried = "", remember }) => {
+  if (place.own) {
+    const form = carried === place.own.carried ? null : formFromAddress(carried);
+    return form && replaceForm(place.own, form);
+  }
   place.classList.add("alive");
   const { first, examples } = page.header.own;
   const part = (name) => place.querySelector(`.own-${name}`);
   const [fields, verdict, results, file, back] = ["fields", "verdict", "results", "file", "back"].map(part);
   const exampleOf = ({ name }) => examples.find((each) => each.name === name);
-  const own = { fields, verdict, results, file, back, remember, exampleOf, before: [] };
+  const own = { fields, verdict, results, file, back, carried, remember, exampleOf, before: [] };
+  place.own = own;
   part("clear").addEventListener("click", () => replaceForm(own, { start: textsOf(fields).start }));
   back.addEventListener("click", () => putForm(own, own.before.pop()));
   fields.addEventListener("input", ({ target }) => changed(own, target));
+  addEventListener("keydown", (event) => pressKey(results, event));
   return putForm(own, formFromAddress(carried) ?? exampleOf({ name: first }).form);
+};
+
+/** As in a part of the model, Escape unpins the cell, and brackets change the head. */
+const pressKey = (results, event) => {
+  const by = { "[": -1, "]": 1 }[event.key];
+  if (event.defaultPrevented || (by && event.target.closest?.("input, textarea, select"))) return;
+  const heads = [...results.querySelectorAll(".head")];
+  const next = heads.at((heads.findIndex(({ ariaPressed }) => ariaPressed === "true") + by) % heads.length);
+  const pressed = event.key === "Escape" ? results.querySelector(".unpin") : by && next;
+  if (!pressed?.offsetParent) return; // there is none, or the form is hidden
+  if (by) say(pressed.ariaLabel);
+  pressed.click();
+  event.preventDefault();
 };
 
 /** Update after a change in the form. If a start needs matrices that are missing, an example's matrices are used. */
@@ -38,7 +56,6 @@ const changed = (own, { name, value }) => {
   showFields(own.fields);
   clearTimeout(own.waiting);
   own.waiting = setTimeout(() => workOut(own), TYPING_PAUSE);
-  return undefined;
 };
 
 /** Put other texts into the form; the earlier texts can be restored. */
@@ -55,7 +72,7 @@ const putForm = (own, form) => {
 /** Compute everything from the typed text; if that fails, show the error and keep the old results. */
 const workOut = async (own) => {
   const form = textsOf(own.fields);
-  if (own.form) own.remember(formIntoAddress(form));
+  if (own.form) own.remember((own.carried = formIntoAddress(form)));
   own.form = form;
   own.back.hidden = own.before.length === 0;
   own.file.removeAttribute("href");

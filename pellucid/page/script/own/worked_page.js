@@ -2,15 +2,17 @@
 
 import { found } from "../base/elements.js";
 import { page } from "../base/page.js";
-import { startOwnForm } from "./own.js";
+import { showOwnForm } from "./own.js";
 
 const startWorkedPage = async () => {
   page.header = JSON.parse(found("payload").textContent);
   document.body.classList.add("alive");
-  const carried = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
+  const carried = () => new URLSearchParams(location.hash.replace(/^#\??/, "")).get("form") ?? "";
   const remember = (form) =>
     history.replaceState(null, "", form ? `#?form=${encodeURIComponent(form)}` : location.pathname + location.search);
-  await startOwnForm(found("own-place"), { carried, remember });
+  const show = () => showOwnForm(found("own-place"), { carried: carried(), remember });
+  addEventListener("hashchange", show);
+  await show();
 };
 
 startWorkedPage();

@@ -15,9 +15,7 @@ const tell = (text) => found("fault").replaceChildren(text);
 let askFor = (question) => ask("v1/explain", question, { tell });
 
 /** Ask in another way than through HTTP. way: takes a question, and a function that tells the reader what to wait for. */
-export const askThrough = (way) => {
-  askFor = (question) => way(question, tell);
-};
+export const askThrough = (way) => (askFor = (question) => way(question, tell));
 
 /** Open the page with the sentence of its header or of the address, ?text=…&source=en&target=hi&translation=…; return it.
  *  If the model cannot read the sentence, say why and return null. */

@@ -13,9 +13,9 @@ import { changeLayer } from "./stage.js";
 addEventListener("keydown", (event) => {
   const bracket = "[]".includes(event.key); // some keyboards need Alt or AltGr for these
   if (!current || event.defaultPrevented || (!bracket && (event.altKey || event.ctrlKey || event.metaKey))) return;
-  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (state.open === "own") return; // which hides the model; own.js has the keys of the form
   if (event.key === "Escape") return goUp(event);
-  if (typing) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
   const isFree = !event.target.closest?.("button:not(.stage-bar [aria-current]), a, summary");
   if (event.key === " " && isFree) (state.block ? goOn : playOrPause)();
   else if (state.look === "lecture" && event.key.startsWith("Page")) present(event.key === "PageDown" ? 1 : -1);

@@ -5,7 +5,7 @@ import { page } from "../base/page.js";
 import { roam } from "../base/roam.js";
 import { alignmentOf } from "../runs/parts.js";
 import { UNSWITCHED, cannotSwitch, countSwitched, isSwitched } from "../runs/switches.js";
-import { startOwnForm } from "../own/own.js";
+import { showOwnForm } from "../own/own.js";
 import { hashOf, replaceState, setState, state, stateOf, whenSet, withinRuns, writeAddress } from "../view/state.js";
 import { momentInWords, playing, timeControls } from "../view/time.js";
 import { fitTyping, ownRun, startTyping, writeTyped } from "../view/typing.js";
@@ -122,11 +122,11 @@ const drawView = async ({ base, whole, run, before, beside, reason, shares }, is
   if (block === "") await drawFor("drawing", [run, mode, position, cached], () => drawModel(run));
   else await drawStage(run, beside, found("stage"));
   if (!isWanted()) return;
-  const { why, against, corrupted } = state;
+  const { why, against, corrupted, form } = state;
   await fillFor("why-word", [base, switches, block === "decoder.word", position, why, against, corrupted], () =>
     whyWord(base, switches),
   );
-  await drawFor("open", [open, stop, open === "tour" && run, open === "tour" && hashOf(state)], () => drawOpened(open));
+  await drawFor("open", [open, stop, ...(open === "tour" ? [run, hashOf(state)] : [form])], () => drawOpened(open));
   drawFor("scrolled", [block, tensor, open === "tour" && stop], showOpenMatrix);
 };
 
@@ -160,7 +160,7 @@ const drawOpened = async (open) => {
   found("own-place").hidden = open !== "own";
   await (open === "tour" ? drawTour(found("tour-place")) : fill(found("tour-place"), null));
   if (open !== "own") return;
-  await startOwnForm(found("own-place"), { carried: state.form, remember: (form) => setState({ form }) });
+  await showOwnForm(found("own-place"), { carried: state.form, remember: (form) => setState({ form }) });
 };
 
 const openOrClose = async (name) => {
@@ -172,9 +172,7 @@ const openOrClose = async (name) => {
 };
 
 /** Show why something cannot be shown; "" removes the message. */
-const tellFault = (message) => {
-  found("fault").textContent = message;
-};
+const tellFault = (message) => (found("fault").textContent = message);
 
 const showAddress = () => {
   replaceState(stateOf(location.hash));

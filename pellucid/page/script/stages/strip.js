@@ -45,17 +45,9 @@ export const lightStrip = ({ bar, stages }, spec, { row, column }) => {
   const lines = (place, count) => (place === undefined ? 1 : count); // all of them are one
   for (const small of bar.querySelectorAll(".small-matrix")) {
     const { name, panel } = small.spec;
-    const frames = lit
-      .get(name)
-      .areas.map(({ row: r, column: c }) =>
-        element("i", {
-          "--row": r,
-          "--rows": lines(r, panel.rows),
-          "--column": c,
-          "--columns": lines(c, panel.columns),
-        }),
-      );
-    small.replaceChildren(small.firstChild, ...frames);
+    const frame = ({ row: r, column: c }) =>
+      element("i", { "--row": r, "--rows": lines(r, panel.rows), "--column": c, "--columns": lines(c, panel.columns) });
+    small.replaceChildren(small.firstChild, ...lit.get(name).areas.map(frame));
   }
 };
 

@@ -8,7 +8,7 @@ import { noSuchName } from "../runs/runs.js";
 import { runUntil } from "../runs/stepping.js";
 import { UNSWITCHED } from "../runs/switches.js";
 
-export const FIRST_STATE = {
+const FIRST_STATE = {
   run: 0, // the number of one of the page's explanations
   text: null, // a sentence that the reader has typed
   to: null, // the language to translate it to
@@ -42,16 +42,12 @@ export const CLOSED = { block: "", ...NO_MATRIX };
 export let state = FIRST_STATE;
 
 /** Replace the state without drawing it, and without a new entry in the browser's history. */
-export const replaceState = (next) => {
-  state = next;
-};
+export const replaceState = (next) => (state = next);
 
 let draw = async () => {};
 
 /** Set the function that draws the state. */
-export const whenSet = (show) => {
-  draw = show;
-};
+export const whenSet = (show) => (draw = show);
 
 /** Change the state and draw it; an earlier fault is cleared. A new view becomes an entry in the browser's history, a
  *  move within a view does not. With `focus`, the focus moves to the new level; focus.left is the earlier block. */

@@ -7,9 +7,7 @@ import { state } from "./state.js";
 
 export let current = null; // {base, whole, run, before, beside, heads}: the runs that are shown
 
-export const showRuns = (runs) => {
-  current = runs;
-};
+export const showRuns = (runs) => (current = runs);
 
 /** Return a run at the view's step. Without the causal mask, each step has its own run. */
 export const runInTime = (run) =>
