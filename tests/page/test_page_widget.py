@@ -186,6 +186,21 @@ def test_a_walk_at_random(
                 assert words[0] == widget.translate().translation.text
 
 
+@pytest.mark.browser
+def test_a_picture_is_saved_and_no_address_is_copied(
+    browser: Any, demo: Explanation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shown(browser, demo.widget(), monkeypatch) as (page, frame):
+        frame.locator("#share summary").click()
+        assert frame.locator("#share button:visible").all_inner_texts() == [
+            "Lecture mode",
+            "Save picture (SVG)",
+        ]
+        with page.expect_download() as saved:
+            frame.locator("#save-picture").click()
+        assert saved.value.suggested_filename == "pellucid.svg"
+
+
 def random_address(chance: random.Random, demo: Explanation) -> str:
     """A cell of any tensor, perhaps of another sentence, at a step or of all steps, with switches."""
     record = demo.trace[chance.choice([*demo.trace])]

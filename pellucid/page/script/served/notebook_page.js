@@ -45,6 +45,7 @@ addEventListener("message", ({ source, data }) => {
 });
 
 location.hash = window.name; // where to begin
+for (const id of ["copy-link", "copy-frame"]) document.getElementById(id).hidden = true; // its address leads nowhere
 askThrough(askPython);
 new MutationObserver(tellShown).observe(document.body, { attributeFilter: ["data-shown"] });
 startPage(JSON.parse(document.getElementById("payload").textContent).models.length ? openPage : openServed);

@@ -3,7 +3,7 @@
 const render = ({ model, el }) => {
   const frame = document.createElement("iframe");
   // Without allow-same-origin, so that the page reaches nothing of the notebook.
-  Object.assign(frame, { title: "Pellucid", sandbox: "allow-scripts", srcdoc: model.get("_html") });
+  Object.assign(frame, { title: "Pellucid", sandbox: "allow-scripts allow-downloads", srcdoc: model.get("_html") });
   Object.assign(frame, {
     name: model.get("address"),
     style: `width: 100%; height: ${model.get("height")}px; border: 0`,
