@@ -67,6 +67,14 @@ def test_an_address_leads_back_to_its_state(open_page: OpenPage, changes: dict[s
     assert found == asked
 
 
+def test_the_tour_of_a_deeper_model_goes_to_its_own_layers(open_page: OpenPage, two: Path) -> None:
+    opened = open_page("#?run=1", of=two)
+    opened.page.evaluate("goToStop(page.header.tour.findIndex(({ view }) => view.startsWith('{last')))")
+    opened.settle()
+    assert opened.address.startswith("#decoder.layers.2.cross_attention.weights?run=1&")
+    assert not opened.is_seen("#fault")
+
+
 def test_the_chosen_model_reads_what_is_typed(open_page: OpenPage, two: Path, deeper: Explanation) -> None:
     opened = open_page("#?run=1", of=two)
     opened.translate("I like cats", "es")

@@ -9,10 +9,10 @@ import { addressWithFacts, cellOfStop, withFacts } from "./tour_facts.js";
 
 /** Return the state of a tour's address for the current sentence, without the reader's earlier changes. */
 const stateAt = async (address, run, cell, stop) => {
-  const asked = stateOf(`#${await addressWithFacts(address, run, cell)}`);
   const { run: chosen, text, to, target, look } = state;
+  const asked = stateOf(`#${await addressWithFacts(address, run, cell)}&run=${chosen}`); // names are those of its parts
   const runs = { base: run, whole: run, run, before: null, heads: run.config.heads };
-  return withinRuns({ ...asked, run: chosen, text, to, target, look, open: "tour", stop }, runs);
+  return withinRuns({ ...asked, text, to, target, look, open: "tour", stop }, runs);
 };
 
 export const goToStop = async (number) => {
