@@ -16,6 +16,13 @@ pytestmark = pytest.mark.browser
 SCORES = "decoder.layers.0.cross_attention.scores"
 COPYING = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 
+# What the button says, one after the other.
+TOLD = """() => {
+  const place = document.querySelector("#copy-link");
+  window.told = [];
+  new MutationObserver(() => told.push(place.textContent)).observe(place, { childList: true });
+}"""
+
 
 def test_a_lecture_has_large_type_two_decimals_and_no_frame(open_page: OpenPage) -> None:
     opened = open_page(f"#{SCORES}?head=1")
@@ -52,9 +59,11 @@ def test_links_and_frames_are_copied(open_page: OpenPage, path: Path) -> None:
     opened = open_page(f"#{SCORES}?head=1&cell=2,1")
     opened.page.evaluate(COPYING)
     opened.click("#share summary")
+    opened.page.evaluate(TOLD)
     opened.click("#copy-link")
     assert opened.page.evaluate("window.copied") == path.as_uri() + opened.address
-    assert opened.text("#copy-link") == "Copied"
+    opened.until("window.told.length > 1")
+    assert opened.page.evaluate("window.told") == ["Copied", "Copy link"]
     opened.click("#copy-frame")
     (source,) = re.findall(r'<iframe src="([^"]*)"', opened.page.evaluate("window.copied"))
     assert source.startswith(path.as_uri()) and "cell=2,1" in source and "embed=1" in source

@@ -5,10 +5,12 @@ import { hashOf, setState, state } from "../view/state.js";
 
 const addressOf = (look) => location.href.replace(/#.*|$/, () => hashOf({ ...state, look }));
 
-/** Copy a text and say so on the button; a browser that does not allow it shows the text instead. */
-const copyText = (text, place) => {
+/** Copy a text and say so on the button for a while; a browser that does not allow it shows the text instead. */
+const copyText = async (text, place) => {
   const copying = navigator.clipboard?.writeText(text) ?? Promise.reject(text);
-  copying.then(() => (place.textContent = "Copied")).catch(() => prompt("Copy this:", text));
+  place.label ??= place.textContent;
+  await copying.then(() => (place.textContent = "Copied")).catch(() => prompt("Copy this:", text));
+  setTimeout(() => (place.textContent = place.label), 2000); // milliseconds
 };
 
 /** Save what is shown of the model as SVG, which browsers draw: its elements with the page's style. */
