@@ -9,7 +9,7 @@ import mmap
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,6 @@ from pellucid.data.examples import ARRAYS, PAIR, Examples, Figures, encode, kind
 from pellucid.data.sifting import HELD_OUT, Array, Chunk, ParallelText
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, sealing
-from pellucid.folder.whole_file import writing
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 CONFIG, EXAMPLES = "config.toml", "examples"
@@ -41,8 +40,6 @@ class Prepared:
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary, config: Config, hashes: Mapping[str, str]) -> None:
     """Begin a prepared text: save its vocabulary and its settings. hashes: the SHA-256 of each text file."""
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
     with sealing(folder / "vocabulary", "vocabulary", {"data": dict(hashes)}) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)
@@ -53,7 +50,8 @@ def read_vocabulary(folder: Path, config: Config, hashes: Mapping[str, str] | No
     or, if hashes are given, from other files."""
     manifest, files = read_sealed(folder / "vocabulary", "vocabulary", (CONFIG,))
     theirs = from_table(tomllib.loads(files[CONFIG].decode()), where=str(folder / "vocabulary" / CONFIG))
-    ours = without_folders(config)
+    # Files have the names that they had in `prepare`, which knows none to validate on.
+    ours = without_folders(replace(config, data=replace(config.data, validation=(), prepared=None)))
     different = [differences(ours.data, theirs.data, [*vars(ours.data).keys() - {*USED_LATER}])]
     if config.training.start_from is None:
         different.append(differences(ours.vocabulary, theirs.vocabulary, vars(ours.vocabulary)))

@@ -86,7 +86,7 @@ def _inherited(fixed: Sequence[Chosen], theirs: Config) -> list[Chosen]:
         Chosen(f"{section}.{name}", value, "as in the model to start from")
         for section, values in taken.items()
         for name, value in values.items()
-        if value != usual[section].get(name) and not name.endswith(("_id", "vocabulary"))
+        if value != usual[section].get(name) and not name.endswith("_id") and name != "vocabulary"
     ]
 
 

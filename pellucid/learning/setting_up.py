@@ -177,6 +177,12 @@ def _read_state(
         )
     data = fingerprints(asked)
     if saved:
+        start = config.training.start_from
+        if start is not None and not Path(start).exists():
+            raise UsageError(
+                f"[training] start_from = {start}: settings are taken from there, and it is gone. Put it "
+                f"back, or take these settings from {out / 'last' / 'config.toml'} into the configuration."
+            )
         _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], asked.accept)
     elif asked.resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")

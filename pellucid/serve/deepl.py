@@ -73,7 +73,7 @@ async def translate_texts(
     if source and source.lower() != AUTO:
         known = languages.find(source, languages.sources(), "source_lang")
     able = {target, *languages.sources(target)}
-    sources = [code for code, _ in await service.sources(job.texts, known, able)]
+    sources = [code for code, _ in await service.sources(job.texts, known, able, form=job.form)]
     done = await translate_documents(service, job._replace(sources=sources, target=target), **how)
     return [*zip(done, sources, strict=True)]
 

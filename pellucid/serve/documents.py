@@ -6,7 +6,7 @@ from typing import Any
 from pellucid.serve.aligning import align_texts
 from pellucid.serve.service import Job, Service
 from pellucid.serve.texts import make_plan, translate_plans
-from pellucid.translate.translation import Hypothesis
+from pellucid.translate.translation import Hypothesis, Translation
 
 
 async def translate_documents(service: Service, job: Job, **cut: Any) -> list[str]:
@@ -27,23 +27,31 @@ async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> 
             if count > 1:
                 beam = options.get("beam", model.translator.config.translation.beam)
                 options |= {"n_best": count, "beam": max(count, beam)}
-            part, known = job._replace(options=options).part(mine), dict[str, list[Hypothesis]]()
+            part, known = job._replace(options=options).part(mine), dict[str, Translation]()
             plan = partial(make_plan, form=job.form, language=source, **cut)
-            plans, said = await service.aside(list, map(plan, part.texts)), list[list[str]]()
             align = partial(service.aside, partial(align_texts, model.translator, model.to(target)))
-            for rank in range(count):
-                translate = partial(_translate, service, part, known, rank)
-                said.append(await translate_plans(plans, translate, align))
+            long = set[str]()
+            while True:
+                plans = await service.aside(list, map(partial(plan, long=long), part.texts))
+                said = list[list[str]]()
+                for rank in range(count):
+                    translate = partial(_translate, service, part, known, rank)
+                    said.append(await translate_plans(plans, translate, align))
+                # A sentence that was not read or said to its end is cut in two.
+                lost = {text for text, each in known.items() if each.truncated or not each.is_finished}
+                if lost <= long:
+                    break
+                long |= lost
             for index, texts in zip(mine, zip(*said, strict=True), strict=True):
                 ways[index] = [*texts]
     return ways
 
 
 async def _translate(
-    service: Service, job: Job, known: dict[str, list[Hypothesis]], rank: int, texts: list[str]
+    service: Service, job: Job, known: dict[str, Translation], rank: int, texts: list[str]
 ) -> list[Hypothesis]:
-    """Return the hypothesis of this rank for each sentence. known: those of sentences so far, by text."""
+    """Return the hypothesis of this rank for each sentence. known: what was said of sentences so far."""
     if new := [text for text in dict.fromkeys(texts) if text not in known]:
         sentences = job._replace(texts=new, sources=[job.sources[0]] * len(new), form="text")
-        known |= zip(new, (each.hypotheses for each in await service.decode(sentences)), strict=True)
-    return [known[text][: rank + 1][-1] for text in texts]  # the last one if there are fewer
+        known |= zip(new, await service.decode(sentences), strict=True)
+    return [known[text].hypotheses[: rank + 1][-1] for text in texts]  # the last one if there are fewer

@@ -76,11 +76,12 @@ def _language(service: Service, code: str) -> str:
     return service.languages.find(code, service.languages.known)
 
 
-async def _sources(service: Service, body: Any, texts: Sequence[str]) -> list[tuple[str, float]]:
+async def _sources(service: Service, body: Any, texts: Sequence[str], form: str) -> list[tuple[str, float]]:
     """Return the language of each text, and how probable it is."""
     target = _language(service, body.target)
     source = AUTO if body.source == AUTO else _language(service, body.source)
-    return await service.sources(texts, source, {target, *service.languages.sources(target)}, SURE)
+    able = {target, *service.languages.sources(target)}
+    return await service.sources(texts, source, able, SURE, form)
 
 
 def _told(found: tuple[str, float]) -> dict[str, Any]:
@@ -92,7 +93,7 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
     body, is_list = asked.body, isinstance(asked.body.q, list)
     texts = body.q if is_list else [body.q]
     _check_size(service, texts, service.limits.texts)
-    found = await _sources(service, body, texts)
+    found = await _sources(service, body, texts, body.format)
     sources, target = [code for code, _ in found], _language(service, body.target)
     job = Job(asked.client, texts, sources, target, form=body.format)
     ways = await translate_ways(service, job, 1 + body.alternatives)
@@ -153,7 +154,7 @@ async def translate_file(service: Service, asked: Asked) -> dict[str, str]:
     file = await service.aside(read_file, name.name, data, source, target)
     texts, done = [slot.text for slot in file.slots], list[str]()
     _check_size(service, texts, service.limits.characters)
-    ((source, _),) = await _sources(service, body, ["\n".join(texts)])
+    ((source, _),) = await _sources(service, body, ["\n".join(texts)], file.form)
     for some in (texts[start : start + most] for start in range(0, len(texts), most)):
         job = Job(asked.client, some, [source] * len(some), target, {}, end - time.monotonic(), file.form)
         done += await translate_documents(service, job, ignored=file.ignored)

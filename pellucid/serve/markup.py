@@ -92,6 +92,13 @@ def letters_in(document: str, form: str) -> int:
     return sum(len(each[0]) for each in _PIECE.finditer(document) if not (each["name"] or each["alone"]))
 
 
+def words_in(document: str, form: str) -> str:
+    """Return the text of a document, without its tags."""
+    if form == "text":
+        return document
+    return " ".join(each.text for each in pieces_of(document, form) if each.kind == "text")
+
+
 def pieces_of(
     document: str, form: str, lines: bool = True, splitting: Collection[str] = ()
 ) -> Iterator[Node]:

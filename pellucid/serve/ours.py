@@ -106,9 +106,11 @@ async def read_job(service: Service, asked: Asked) -> Job:
     if not (able := languages.sources(target)):
         languages.model(AUTO, target)  # raises the error that names the targets
     source = source or (able[0] if len(able) == 1 else AUTO)
-    sources = [code for code, _ in await service.sources(texts, source, able)]
+    form = getattr(body, "format", "sentence").replace("sentence", "text")
+    sources = [code for code, _ in await service.sources(texts, source, able, form=form)]
     options = check_values({name: getattr(body, name) for name in ("prefix", *NAMES)})
-    return Job(asked.client, texts, sources, target, options, body.seconds, languages=languages)
+    # The models may have been loaded again meanwhile, and those of before may be closed.
+    return Job(asked.client, texts, sources, target, options, body.seconds, languages=service.languages)
 
 
 def model_of(service: Service, job: Job, place: int = 0) -> Model:
@@ -127,11 +129,12 @@ async def translate(service: Service, asked: Asked) -> dict[str, Any]:
         texts = await translate_documents(service, job._replace(form=asked.body.format))
         pairs = zip(texts, job.sources, strict=True)
         return {"translations": [{"text": text, "source": source} for text, source in pairs]}
-    for place, translation in enumerate(await service.translate(job)):
-        said.append(as_table(translation, asked.body.scores) | {"source": job.sources[place]})
-        if asked.body.alignment:
-            model = model_of(service, job, place)
-            said[-1]["alignment"] = await service.aside(_align, model, translation, job.target)
+    async with service.entered(job) as job:
+        for place, translation in enumerate(await service.decode(job)):
+            said.append(as_table(translation, asked.body.scores) | {"source": job.sources[place]})
+            if asked.body.alignment:
+                model = model_of(service, job, place)
+                said[-1]["alignment"] = await service.aside(_align, model, translation, job.target)
     return {"translations": said}
 
 

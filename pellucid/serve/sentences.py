@@ -10,7 +10,9 @@ import unicodedata
 
 from sentencex import segment
 
+from pellucid.serve.codes import broad
 from pellucid.serve.markup import GAP, JOINT
+from pellucid.serve.placeholders import PLACEHOLDER
 from pellucid.text.preparation import valid
 
 # Scripts that put no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese.
@@ -18,6 +20,7 @@ UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 AT_ONCE = 4000  # characters that are split together: in a text without spaces, time grows with their square
+SHORT = 160  # characters of a sentence that is not cut, though the model said nothing whole of it
 # White space before punctuation. It is matched once only, from its beginning, so that the time stays linear.
 _GAP = re.compile(r"(?<!\s)\s++(?=[.,;:!?…)\]}”»।॥、。！？])")
 
@@ -32,13 +35,31 @@ def sentence_ends(text: str, language: str | None) -> list[int]:
     """Return where each sentence ends, with the white space that follows."""
     # sentencex 1.0 fails at white space of several bytes behind an initial, such as "vitamine C\xa0."
     plain = re.sub(r"\s", " ", valid(text))
-    ends, start = list[int](), 0
+    ends, start, code = list[int](), 0, broad(language or "en")  # sentencex does not know deu_Latn
     while start < len(plain):
-        found = segment(language or "en", plain[start : start + AT_ONCE])
+        found = segment(code, part := plain[start : start + AT_ONCE])
+        if len(found) == 1 and start + AT_ONCE < len(plain):  # no sentence ends here: a word does
+            found = [part[: part.rfind(" ") + 1] or part]
         for sentence in found[:-1] if start + AT_ONCE < len(plain) and len(found) > 1 else found:
             start += len(sentence)
             ends.append(start)
     return ends
+
+
+def parts_of(text: str) -> list[int]:
+    """Return where the two halves of a sentence end: at a comma near its middle, at white space, or else in
+    the middle. A short sentence stays whole."""
+    size, half = len(text), len(text) // 2
+    if size < SHORT:
+        return [size]
+    whole = [found.span() for found in PLACEHOLDER.finditer(text)]
+    for end in (r"[,;:]\s+|[،、，；]\s*", r"\s+", ""):
+        places = [found.end() for found in re.finditer(end, text)]
+        places = [each for each in places if size / 4 < each < size * 3 / 4]
+        places = [each for each in places if not any(a < each < b for a, b in whole)]
+        if places:
+            return [min(places, key=lambda each: abs(each - half)), size]
+    return [size]
 
 
 def is_word(letter: str) -> bool:

@@ -18,7 +18,7 @@ from pellucid.serve.admission import Door, Limits, Queue, Refusal
 from pellucid.serve.batcher import Batcher
 from pellucid.serve.keys import Keys
 from pellucid.serve.languages import Languages, Named, detect, identifier
-from pellucid.serve.markup import letters_in
+from pellucid.serve.markup import letters_in, words_in
 from pellucid.translate.call import Call, is_one
 from pellucid.translate.translation import Translation, translations_of
 from pellucid.translator import load
@@ -163,13 +163,18 @@ class Service:
         """Do work that takes a while in another thread, so that the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._hands, work, *arguments)
 
-    async def detect(self, texts: Sequence[str]) -> list[dict[str, float]]:
+    async def detect(self, texts: Sequence[str], form: str = "text") -> list[dict[str, float]]:
         """Return, for each text, how probable each language is, the likeliest first."""
         among = self.languages.known
-        return await self.aside(lambda: [detect(text, among) for text in texts])
+        return await self.aside(lambda: [detect(words_in(text, form), among) for text in texts])
 
     async def sources(
-        self, texts: Sequence[str], source: str, able: Collection[str], sure: float = 1.0
+        self,
+        texts: Sequence[str],
+        source: str,
+        able: Collection[str],
+        sure: float = 1.0,
+        form: str = "text",
     ) -> list[tuple[str, float]]:
         """Return the language of each text, and how probable it is. "auto": it is detected.
 
@@ -179,7 +184,7 @@ class Service:
         if source != AUTO:
             return [(source, 1.0)] * len(texts)
         self.door.check_size(len(texts), sum(map(len, texts)))
-        ranked = await self.detect(texts)
+        ranked = await self.detect(texts, form)
         return [next(pair for pair in each.items() if pair[0] in able or pair[1] > sure) for each in ranked]
 
     @asynccontextmanager
@@ -200,7 +205,7 @@ class Service:
             try:
                 async with asyncio.timeout(seconds):
                     yield job
-                self.letters += job.letters
+                self.letters += job.letters if job.sources else 0  # none: a language is detected
             except TimeoutError:
                 raise Refusal(503, LATE, sum(model.queue.seconds for model in parts)) from None
 

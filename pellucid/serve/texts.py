@@ -4,7 +4,7 @@ import asyncio
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import Any
 from pellucid.serve.markup import GAP, JOINT, Node, read, source_of
 from pellucid.serve.placeholders import PLACEHOLDER, leave_out, mend
 from pellucid.serve.placing import Block, Link, put_back
-from pellucid.serve.sentences import UNSPACED, as_read, sentence_ends
+from pellucid.serve.sentences import UNSPACED, as_read, parts_of, sentence_ends
 from pellucid.translate.translation import Hypothesis
 
 Translate = Callable[[list[str]], Awaitable[Sequence[Hypothesis]]]
@@ -32,12 +32,19 @@ class Answer:
 
 
 def make_plan(
-    document: str, form: str = "text", language: str | None = None, *, sentences: bool = True, **how: Any
+    document: str,
+    form: str = "text",
+    language: str | None = None,
+    *,
+    sentences: bool = True,
+    long: Collection[str] = (),
+    **how: Any,
 ) -> Plan:
     """Take a document apart.
 
     form: "text", "html" or "xml". language: of the document, such as "de". sentences: end a sentence also by
-    its punctuation. how: more settings of `read`.
+    its punctuation. long: sentences, as the model reads them, that are cut in two. how: more settings of
+    `read`.
     """
     encode = str if form == "text" else partial(html.escape, quote=False)
     nodes, parts = list(read(document, form, **how)), list[str | Block]()
@@ -46,16 +53,18 @@ def make_plan(
         block = list(group)
         start, end = block[0].start, block[-1].end
         ends = sentence_ends(text[start:end], language) if sentences and not is_break else [end - start]
-        spans = [] if is_break else list(_spans(text, start, [start + each for each in ends]))
+        spans = [] if is_break else list(_spans(text, start, [start + each for each in ends], long))
         parts.append(Block(block, text, spans, encode) if spans else source_of(block))
     return parts
 
 
-def _spans(text: str, start: int, ends: Iterable[int]) -> Iterator[tuple[int, int]]:
+def _spans(text: str, start: int, ends: Iterable[int], long: Collection[str]) -> Iterator[tuple[int, int]]:
     """Yield where the sentences with letters start and end, without the white space around them."""
     for end in ends:
         sentence = text[start:end]
-        if any(map(str.isalpha, PLACEHOLDER.sub("", sentence))):
+        if as_read(sentence) in long and len(parts := parts_of(sentence)) > 1:
+            yield from _spans(text, start, [start + each for each in parts], long)
+        elif any(map(str.isalpha, PLACEHOLDER.sub("", sentence))):
             yield end - len(sentence.lstrip()), start + len(sentence.rstrip())
         start = end
 

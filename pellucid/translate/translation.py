@@ -70,13 +70,18 @@ class Translation:
         return self.hypotheses[0].tokens
 
     @property
+    def is_finished(self) -> bool:
+        """Return whether the best hypothesis ends with the end token."""
+        return self.hypotheses[0].finished
+
+    @property
     def doubts(self) -> list[str]:
         """Say why the translation may be wrong: its source was cut, it is not finished, or it has fewer
         sentences, counted by their final punctuation. Unknown words are in `unknown`."""
         doubts = [TRUNCATED] if self.truncated else []
         source, text = (_RUN.sub(r"\1\1", each) for each in (self.source, self.text))
         said = len(_SURE_END.findall(source)), max(len(_END.findall(text)), 1)
-        if not self.hypotheses[0].finished:
+        if not self.is_finished:
             doubts.append(UNFINISHED)
         elif said[1] < said[0]:
             doubts.append(LOST.format(*said))

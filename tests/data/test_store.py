@@ -73,6 +73,17 @@ def test_a_training_on_prepared_text_is_one_on_its_files(tmp_path: Path, setting
     assert short_runs.same_run(tmp_path / "one", tmp_path / "two")
 
 
+def test_a_file_to_validate_on_may_be_called_as_one_to_learn_from(tmp_path: Path) -> None:
+    pairs = short_runs.pairs(78)
+    train, validation = (
+        (tuple(short_runs.write(tmp_path / part, "text", some)),)
+        for part, some in (("train", pairs[8:]), ("valid", pairs[:8]))
+    )
+    config = changed(short_runs.config(tmp_path / "data"), train=train, validation=validation)
+    prepare(config, tmp_path / "prepared", 1, print)
+    pellucid.train(changed(config, prepared=tmp_path / "prepared"), tmp_path / "run", show=False)
+
+
 @pytest.mark.slow
 def test_kills_at_random_moments_change_no_byte(tmp_path: Path) -> None:
     seed = random.randrange(10**6)

@@ -17,6 +17,7 @@ from pellucid.config.schema import Config
 from pellucid.config.toml_file import as_config, inherited, read, to_table
 from pellucid.errors import UsageError
 from pellucid.folder.load import load_model
+from pellucid.interop.importing import load_folder
 from pellucid.learning import choosing
 from pellucid.learning.measuring import Pace
 from pellucid.learning.preparing import prepare
@@ -139,6 +140,13 @@ def test_a_resume_is_the_uninterrupted_run(first: Path, tmp_path: Path) -> None:
 WORDS = {"vocabulary.kind": "unigram", "vocabulary.size": 16}
 
 
+def test_a_resume_without_the_model_it_started_from_says_so(first: Path, tmp_path: Path) -> None:
+    pellucid.train(read(start(first), {"training.steps": 1}), tmp_path / "run")
+    gone = {"training.start_from": str(tmp_path / "gone"), "training.steps": 2}
+    with pytest.raises(UsageError, match=r"gone: settings are taken from there, and it is gone\. Put it back"):
+        pellucid.train(read(toml(first), gone), tmp_path / "run", resume=True)
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_what_is_frozen_stays_bit_for_bit_and_all_else_learns(
     first: Path, tmp_path: Path, precision: str
@@ -254,6 +262,16 @@ def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
     assert resumed.code == 0 and "going on from step 2" in resumed.err
     same = further("--set", f"training.start_from={first}/runs/fr", out=tmp_path / "same")
     assert same.code == 0, same.err
+
+
+def test_one_command_goes_on_from_embeddings_that_are_apart(tmp_path: Path) -> None:
+    apart = {"vocabulary.joint": True, "model.target_vocabulary": 50}
+    pellucid.train(short_runs.config(tmp_path / "data", apart), tmp_path / "one")
+    text = short_runs.write(tmp_path, "other", short_runs.pairs(50, seed=2))
+    settings = {"training.start_from": str(tmp_path / "one"), "data.held_out": 8, "training.steps": 2}
+    started = load_folder(tmp_path / "one")  # its pace is measured
+    config, _ = choosing.choose_settings(text, settings, "cpu", tmp_path / "run", print, started)
+    assert config.model.target_vocabulary == started.config.model.target_vocabulary
 
 
 @pytest.mark.parametrize("languages", [["en", "es"], [["en", "es"], ["en", "es"]]])

@@ -57,7 +57,7 @@ class Phrases(Service):
         self.is_stopping, self.letters, self.models, self._phrase = False, 0, [], phrase
         self.languages = Languages([("phrases", pairs, Everything())])
 
-    async def detect(self, texts: Sequence[str]) -> list[dict[str, float]]:
+    async def detect(self, texts: Sequence[str], form: str = "text") -> list[dict[str, float]]:
         codes = {said: code for code, said in reversed([*self._phrase.items()])}
         return [{codes.get(text.strip(), "en"): 1.0} for text in texts]
 

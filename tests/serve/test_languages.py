@@ -5,6 +5,7 @@ import pytest
 from pellucid.errors import UsageError
 from pellucid.serve.codes import name_of, short
 from pellucid.serve.languages import Languages, Named, detect
+from pellucid.serve.markup import words_in
 
 SEVERAL = [("en", "de"), ("en", "fr"), ("fr", "en")]
 
@@ -110,3 +111,11 @@ def test_a_language_is_found_by_any_code_that_means_it(code: str, language: str 
 )
 def test_a_language_has_a_short_code_and_a_name(code: str, written: str, name: str) -> None:
     assert (short(code), name_of(code)) == (written, name)
+
+
+def test_the_language_of_a_page_is_that_of_its_text() -> None:
+    style = "<style>.button { color: red; font: small-caps bold 12px serif }</style>" * 20
+    page = f"<html><head><title>Haus</title>{style}</head><body><p>Wie geht es dir heute?</p></body></html>"
+    assert next(iter(detect(words_in(page, "html"), ["en", "de"]))) == "de"
+    assert words_in(page, "html").split() == ["Haus", "Wie", "geht", "es", "dir", "heute?"]
+    assert words_in("a < b", "text") == "a < b"

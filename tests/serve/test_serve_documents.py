@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import random
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -37,7 +38,9 @@ class Rules:
         said = [
             [f"{text.split(' {')[0]} {n}" for n in range(job.options.get("n_best", 1))] for text in job.texts
         ]
-        return [SimpleNamespace(hypotheses=[SimpleNamespace(text=each) for each in ways]) for ways in said]
+        given = dict(truncated=False, is_finished=True)
+        hypotheses = [[SimpleNamespace(text=each) for each in ways] for ways in said]
+        return [SimpleNamespace(hypotheses=each, **given) for each in hypotheses]
 
 
 def ways(
@@ -60,3 +63,34 @@ def test_all_calls_for_a_document_have_one_deadline_and_one_place_in_the_queue()
     _, (first, second) = ways(service, ["A {x}", "es"], ["en", "es"], 1)
     assert (first.texts, second.texts) == (["A {x}"], ["A"])
     assert [each.texts for each in service.entries] == [["A {x}", "es"]] * 2
+
+
+class Short(Rules):
+    """A service whose model reads so many letters, and says so many in small ones."""
+
+    read, said = 200, 160
+
+    async def decode(self, job: Job) -> list[Any]:
+        self.jobs.append(job)
+        whole = [len(text) <= min(self.read, self.said) for text in job.texts]
+        return [
+            SimpleNamespace(
+                hypotheses=[SimpleNamespace(text=text[: self.said].lower())],
+                truncated=len(text) > self.read,
+                is_finished=ended,
+            )
+            for text, ended in zip(job.texts, whole, strict=True)
+        ]
+
+
+def test_a_sentence_that_is_too_long_for_the_model_is_cut_until_all_of_it_is_said() -> None:
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    chance = random.Random(seed)
+    words = ["A" * chance.randint(1, 12) + chance.choice(["", "", ",", ":"]) for _ in range(400)]
+    texts = [" ".join(words), "A" * 1000, "、".join(["あA"] * 300)]
+    for text, small in zip(texts, map(str.lower, texts), strict=True):
+        service = Short()
+        ((said,),), jobs = ways(service, [text], ["en"], 1)
+        assert said.replace(" ", "") == small.replace(" ", "") and len(jobs) > 3
+        assert sum(len(each) for job in jobs for each in job.texts) < 9 * len(text), "each half once"

@@ -9,7 +9,7 @@ import pytest
 from serve.fake_models import backwards, forgetful, loud, same, translate
 
 from pellucid.serve.markup import GAP, letters_in, read, source_of
-from pellucid.serve.sentences import as_read
+from pellucid.serve.sentences import as_read, sentence_ends
 from pellucid.serve.texts import make_plan
 
 
@@ -221,3 +221,14 @@ def test_much_white_space_is_read_like_little_in_linear_time() -> None:
         assert as_read(text) == expected, text
     for space in (GAP, " ", f" {GAP}"):
         assert as_read(f"a{space * 300_000}b") == "a b"
+
+
+def test_sentences_end_by_the_rules_of_their_language_whatever_its_code() -> None:
+    text = "Das ist am 3. Mai. Es ist schön."
+    assert sentence_ends(text, "de") == sentence_ends(text, "deu_Latn") == [19, 32]
+
+
+def test_a_text_without_ends_is_parted_between_words() -> None:
+    text = "the list of words, " * 600
+    ends = sentence_ends(text, "en")
+    assert ends[-1] == len(text) and len(ends) > 2 and all(text[end - 1] == " " for end in ends)
