@@ -143,7 +143,7 @@ WORDS = {"vocabulary.kind": "unigram", "vocabulary.size": 16}
 def test_a_resume_without_the_model_it_started_from_says_so(first: Path, tmp_path: Path) -> None:
     pellucid.train(read(start(first), {"training.steps": 1}), tmp_path / "run")
     gone = {"training.start_from": str(tmp_path / "gone"), "training.steps": 2}
-    with pytest.raises(UsageError, match=r"gone: settings are taken from there, and it is gone\. Put it back"):
+    with pytest.raises(UsageError, match=r"gone: settings are taken from there, and it is gone\. Put it"):
         pellucid.train(read(toml(first), gone), tmp_path / "run", resume=True)
 
 
