@@ -238,8 +238,9 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 
     hashes, own = [], f"{Path(arguments.out).name}.part"  # which may lie in a model's folder
     for folder in map(folder_of, arguments.model):
-        files = [each for each in folder.iterdir() if each.is_file() and not each.name.startswith(own)]
-        files = [folder / MANIFEST] if is_sealed(folder) else files
+        files = [folder / MANIFEST]
+        if not is_sealed(folder):
+            files = [each for each in folder.iterdir() if each.is_file() and not each.name.startswith(own)]
         hashes += sorted(fingerprint([[str(file) for file in files]]).values())
     options = {name: value for name, value in vars(arguments).items() if name not in FREE}
     return {"version": __version__, "model": hashes, **options}

@@ -50,7 +50,7 @@ def read_vocabulary(folder: Path, config: Config, hashes: Mapping[str, str] | No
     or, if hashes are given, from other files."""
     manifest, files = read_sealed(folder / "vocabulary", "vocabulary", (CONFIG,))
     theirs = from_table(tomllib.loads(files[CONFIG].decode()), where=str(folder / "vocabulary" / CONFIG))
-    # Files have the names that they had in `prepare`, which knows none to validate on.
+    # `prepare` leaves out the files to validate on, and short names depend on all files that are named.
     ours = without_folders(replace(config, data=replace(config.data, validation=(), prepared=None)))
     different = [differences(ours.data, theirs.data, [*vars(ours.data).keys() - {*USED_LATER}])]
     if config.training.start_from is None:

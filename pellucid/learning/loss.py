@@ -95,16 +95,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         learns: bool,
     ) -> tuple[Tensor, Tensor]:
         needed, passes = learns and any(ctx.needs_input_grad), 2 if consistency else 1
-        rows_of = torch.arange(passes * len(expected_N), device=hidden_ND.device).view(passes, -1)
-        losses = torch.zeros(2, dtype=torch.float64, device=hidden_ND.device)
-        d_hidden = torch.zeros_like(hidden_ND)
+        d_hidden, losses = torch.zeros_like(hidden_ND), hidden_ND.new_zeros(2, dtype=torch.float64)
         d_weight = torch.zeros_like(weight_VD if needed else weight_VD[:0], dtype=torch.float32)
         d_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
         turned = weight_VD.T.contiguous().T if compiled else weight_VD  # oneDNN would for each product
-        for first in range(0, len(expected_N), step := max(1, ROWS // passes)):
-            expected = expected_N[first : first + step]
-            places = rows_of[:, first : first + step].flatten()
-            hidden = hidden_ND[places]
+        real, of_pass = passes * len(expected_N), (passes, len(expected_N))
+        rows, d_rows = (each[:real].unflatten(0, of_pass) for each in (hidden_ND, d_hidden))
+        for first in range(0, len(expected_N), step := ROWS // passes):
+            some = slice(first, first + step)
+            expected, hidden = expected_N[some], rows[:, some].flatten(0, 1)
             if compiled:
                 hidden = F.pad(hidden, (0, 0, 0, -len(hidden) % EVEN))
             logits = F.linear(hidden, turned, bias_V)
@@ -115,7 +114,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             else:
                 losses += _one_pass(logits, expected, smoothing, needed)
             if needed:
-                d_hidden[places] = (logits @ weight_VD)[: len(places)]
+                d_rows[:, some] = (logits @ weight_VD)[: passes * len(expected)].unflatten(0, (passes, -1))
                 product = logits.mT @ hidden
                 add_to(d_weight, product) if compiled else d_weight.add_(product)
                 if d_bias is not None:

@@ -177,12 +177,6 @@ def _read_state(
         )
     data = fingerprints(asked)
     if saved:
-        start = config.training.start_from
-        if start is not None and not Path(start).exists():
-            raise UsageError(
-                f"[training] start_from = {start}: settings are taken from there, and it is gone. Put it "
-                f"back, or take these settings from {out / 'last' / 'config.toml'} into the configuration."
-            )
         _refuse_changes(config, from_table(saved.state["config"]), data, saved.state["data"], asked.accept)
     elif asked.resume:
         report(f"{out} holds no checkpoint: starting from the beginning.")
@@ -223,6 +217,9 @@ def _refuse_changes(
             old, new = (hashes.get(name, "absent")[:12] for hashes in (saved_data, data))
             lines.append(f"  data {name}: SHA-256 {old} -> {new}")
     if lines:
+        start = config.training.start_from
+        if start is not None and not Path(start).exists():
+            lines.append(f"  training.start_from: {start} is gone, and with it the settings taken from there")
         raise UsageError(
             "this run was started with other settings or data, so it cannot continue bit for bit:\n{}\n"
             "Restore them, start a new run with another {}, or accept them: {} (or {}).",

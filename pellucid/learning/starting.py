@@ -91,12 +91,7 @@ def prepare_vocabulary(pairs: Sequence[Pair] | ParallelText, config: Config) -> 
 
 
 def fit_sizes(config: Config, vocabulary: Vocabulary) -> ModelConfig:
-    """Return the model's settings, with the sizes and the special ids of this vocabulary filled in. Raise an
-    error if the text may have more tokens than the model has positions."""
-    longest, most = config.model.longest, config.data.max_length
-    if config.model.positions == "learned" and most > longest:
-        why = f"and this model has learned positions for [model] longest = {longest}"
-        raise UsageError(f"[data] max_length = {most} tokens, {why}. Set max_length = {longest} or less.")
+    """Return the model's settings, with the sizes and the special ids of this vocabulary filled in."""
     apart = config.model.target_vocabulary is not None or not vocabulary.same_ids
     changes: dict[str, Any] = vocabulary.ids() | {
         "vocabulary": vocabulary.source_size,

@@ -43,8 +43,8 @@ class Text:
 
 
 def check_text(asked: Request) -> None:
-    """Raise an error if there is no training text, or if a text is given in two ways, for example as pairs
-    and as files."""
+    """Raise an error if there is no training text, if a text is given in two ways, for example as pairs and
+    as files, or if a new training may meet sentences that are too long for its model."""
     data = asked.config.data
     for name, given, files in (
         ("pairs", asked.pairs, data.train or data.prepared),
@@ -56,6 +56,11 @@ def check_text(asked: Request) -> None:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     _refuse_same_sources(data)
+    model = asked.config.model
+    if model.positions == "learned" and data.max_length > model.longest and not asked.resume:
+        why = f"and the model has learned positions for [model] longest = {model.longest}"
+        remedy = f"Set max_length = {model.longest} or less."
+        raise UsageError(f"[data] max_length = {data.max_length} tokens, {why}. {remedy}")
     for file in (file for corpus in (*data.train, *data.validation) for file in corpus):
         if Path(file).is_fifo():
             raise UsageError(

@@ -5,7 +5,7 @@ from typing import Any
 
 from pellucid.serve.aligning import align_texts
 from pellucid.serve.service import Job, Service
-from pellucid.serve.texts import make_plan, translate_plans
+from pellucid.serve.texts import make_plan, sentences_in, translate_plans
 from pellucid.translate.translation import Hypothesis, Translation
 
 
@@ -30,18 +30,15 @@ async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> 
             part, known = job._replace(options=options).part(mine), dict[str, Translation]()
             plan = partial(make_plan, form=job.form, language=source, **cut)
             align = partial(service.aside, partial(align_texts, model.translator, model.to(target)))
-            long = set[str]()
-            while True:
+            ask, long = partial(_translate, service, part, known), set[str]()
+            while True:  # sentences that are not read or said to their end are cut in two
                 plans = await service.aside(list, map(partial(plan, long=long), part.texts))
-                said = list[list[str]]()
-                for rank in range(count):
-                    translate = partial(_translate, service, part, known, rank)
-                    said.append(await translate_plans(plans, translate, align))
-                # A sentence that was not read or said to its end is cut in two.
-                lost = {text for text, each in known.items() if each.truncated or not each.is_finished}
+                await ask(0, sentences := sentences_in(plans))
+                lost = {each for each in sentences if known[each].truncated or not known[each].is_finished}
                 if lost <= long:
                     break
                 long |= lost
+            said = [await translate_plans(plans, partial(ask, rank), align) for rank in range(count)]
             for index, texts in zip(mine, zip(*said, strict=True), strict=True):
                 ways[index] = [*texts]
     return ways

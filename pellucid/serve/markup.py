@@ -96,7 +96,7 @@ def words_in(document: str, form: str) -> str:
     """Return the text of a document, without its tags."""
     if form == "text":
         return document
-    return " ".join(each.text for each in pieces_of(document, form) if each.kind == "text")
+    return "".join(each.text if each.kind == "text" else " " for each in pieces_of(document, form))
 
 
 def pieces_of(

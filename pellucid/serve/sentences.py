@@ -20,7 +20,8 @@ UNSPACED = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3000-\u30ff\u31f0-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 AT_ONCE = 4000  # characters that are split together: in a text without spaces, time grows with their square
-SHORT = 160  # characters of a sentence that is not cut, though the model said nothing whole of it
+SHORT = 160  # characters: a shorter sentence is not cut, even if the model does not finish it
+_SPACE = rf"[^\S{JOINT}]+"  # a joint does not part words
 # White space before punctuation. It is matched once only, from its beginning, so that the time stays linear.
 _GAP = re.compile(r"(?<!\s)\s++(?=[.,;:!?…)\]}”»।॥、。！？])")
 
@@ -39,7 +40,8 @@ def sentence_ends(text: str, language: str | None) -> list[int]:
     while start < len(plain):
         found = segment(code, part := plain[start : start + AT_ONCE])
         if len(found) == 1 and start + AT_ONCE < len(plain):  # no sentence ends here: a word does
-            found = [part[: part.rfind(" ") + 1] or part]
+            spaces = [found.end() for found in re.finditer(_SPACE, text[start : start + AT_ONCE])]
+            found = [part[: spaces[-1]] if spaces else part]
         for sentence in found[:-1] if start + AT_ONCE < len(plain) and len(found) > 1 else found:
             start += len(sentence)
             ends.append(start)
@@ -48,16 +50,13 @@ def sentence_ends(text: str, language: str | None) -> list[int]:
 
 def parts_of(text: str) -> list[int]:
     """Return where the two halves of a sentence end: at a comma near its middle, at white space, or else in
-    the middle. A short sentence stays whole."""
+    the middle, but not inside a placeholder. A short sentence stays whole."""
     size, half = len(text), len(text) // 2
-    if size < SHORT:
-        return [size]
-    whole = [found.span() for found in PLACEHOLDER.finditer(text)]
-    for end in (r"[,;:]\s+|[،、，；]\s*", r"\s+", ""):
-        places = [found.end() for found in re.finditer(end, text)]
-        places = [each for each in places if size / 4 < each < size * 3 / 4]
-        places = [each for each in places if not any(a < each < b for a, b in whole)]
-        if places:
+    inside = {place for found in PLACEHOLDER.finditer(text) for place in range(*found.span())[1:]}
+    inside |= {place for place in range(size) if unicodedata.category(text[place])[0] == "M"}
+    for end in (rf"[,;:]{_SPACE}|[،、，；]\s*", _SPACE, "") if size >= SHORT else ():
+        places = {found.end() for found in re.finditer(end, text)} - inside
+        if places := {each for each in places if size / 4 < each < size * 3 / 4}:
             return [min(places, key=lambda each: abs(each - half)), size]
     return [size]
 

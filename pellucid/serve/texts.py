@@ -69,6 +69,12 @@ def _spans(text: str, start: int, ends: Iterable[int], long: Collection[str]) ->
         start = end
 
 
+def sentences_in(plans: Iterable[Plan]) -> list[str]:
+    """Return the sentences of documents, as the model reads them."""
+    blocks = (part for plan in plans for part in plan if isinstance(part, Block))
+    return [as_read(block.text[start:end]) for block in blocks for start, end in block.spans]
+
+
 async def translate_plans(plans: Sequence[Plan], translate: Translate, align: Align) -> list[str]:
     """Translate documents. Sentences that lost a placeholder are translated once more, without placeholders.
 

@@ -77,7 +77,7 @@ def test_embeddings_that_are_apart_stay_so(tmp_path: Path) -> None:
 def test_text_may_not_be_longer_than_the_learned_positions(tmp_path: Path) -> None:
     settings = {"model.positions": "learned", "model.longest": 12, "data.max_length": 13}
     message = (
-        "[data] max_length = 13 tokens, and this model has learned positions for [model] longest = 12. Set "
+        "[data] max_length = 13 tokens, and the model has learned positions for [model] longest = 12. Set "
         "max_length = 12 or less."
     )
     with pytest.raises(UsageError, match=re.escape(message)):
@@ -140,11 +140,16 @@ def test_a_resume_is_the_uninterrupted_run(first: Path, tmp_path: Path) -> None:
 WORDS = {"vocabulary.kind": "unigram", "vocabulary.size": 16}
 
 
-def test_a_resume_without_the_model_it_started_from_says_so(first: Path, tmp_path: Path) -> None:
-    pellucid.train(read(start(first), {"training.steps": 1}), tmp_path / "run")
-    gone = {"training.start_from": str(tmp_path / "gone"), "training.steps": 2}
-    with pytest.raises(UsageError, match=r"gone: settings are taken from there, and it is gone\. Put it"):
+def test_a_resume_needs_the_model_it_started_from_only_for_settings(first: Path, tmp_path: Path) -> None:
+    config = read(start(first), {"training.steps": 1})
+    pellucid.train(config, tmp_path / "run")
+    gone = {"training.start_from": str(tmp_path / "fr"), "training.steps": 2}
+    said = f"training.start_from: {tmp_path}/fr is gone, and with it the settings taken from there"
+    with pytest.raises(UsageError, match=re.escape(said)):
         pellucid.train(read(toml(first), gone), tmp_path / "run", resume=True)
+    whole = to_table(config)  # as train.toml has all settings
+    whole["training"] |= {"start_from": str(tmp_path / "fr"), "steps": 2}
+    pellucid.train(as_config(whole), tmp_path / "run", resume=True)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

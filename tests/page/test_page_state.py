@@ -166,7 +166,7 @@ OVERTAKEN = """async ([changes, name]) => {
   const first = setState({ ...changes, switches });
   await isAsked;
   const second = setState(last);
-  await new Promise((done) => setTimeout(done, 100)); // the second may wait for the first
+  await Promise.race([second, new Promise((done) => setTimeout(done, 2000))]); // it may wait for the first
   release();
   await Promise.all([first, second]);
 }"""

@@ -1,14 +1,17 @@
 """The texts of a job as documents: with several translations, accepted once."""
 
 import contextlib
+import html
 import math
 import random
+import re
 from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 from fake_models import finished
 
+from pellucid.serve.aligning import align_texts
 from pellucid.serve.documents import translate_ways
 from pellucid.serve.languages import Languages
 from pellucid.serve.service import Job
@@ -70,16 +73,25 @@ class Short(Rules):
 
     read, said = 200, 160
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.aligned = 0
+
+    async def aside(self, work: Any, *arguments: Any) -> Any:
+        if getattr(work, "func", None) is align_texts:
+            self.aligned += 1
+            return [[] for _ in arguments[0]]
+        return work(*arguments)
+
     async def decode(self, job: Job) -> list[Any]:
         self.jobs.append(job)
-        whole = [len(text) <= min(self.read, self.said) for text in job.texts]
         return [
             SimpleNamespace(
-                hypotheses=[SimpleNamespace(text=text[: self.said].lower())],
+                hypotheses=[SimpleNamespace(text=text[: self.said].lower())] * job.options.get("n_best", 1),
                 truncated=len(text) > self.read,
-                is_finished=ended,
+                is_finished=len(text) <= self.said,
             )
-            for text, ended in zip(job.texts, whole, strict=True)
+            for text in job.texts
         ]
 
 
@@ -87,10 +99,29 @@ def test_a_sentence_that_is_too_long_for_the_model_is_cut_until_all_of_it_is_sai
     seed = random.randrange(10**6)
     print("seed", seed)
     chance = random.Random(seed)
-    words = ["A" * chance.randint(1, 12) + chance.choice(["", "", ",", ":"]) for _ in range(400)]
-    texts = [" ".join(words), "A" * 1000, "、".join(["あA"] * 300)]
-    for text, small in zip(texts, map(str.lower, texts), strict=True):
+    words = [
+        "A" * chance.randint(1, 12) + chance.choice(["", "", ",", ":", "{x}", "<b>B</b>", "&auml;"])
+        for _ in range(400)
+    ]
+    for text, form in (
+        (" ".join(words), "html"),
+        ("A" * 1000, "text"),
+        ("、".join(["あA"] * 300), "text"),
+        ("<i>A</i>B" * 300, "html"),
+    ):
         service = Short()
-        ((said,),), jobs = ways(service, [text], ["en"], 1)
-        assert said.replace(" ", "") == small.replace(" ", "") and len(jobs) > 3
-        assert sum(len(each) for job in jobs for each in job.texts) < 9 * len(text), "each half once"
+        job = Job("me", [text], ["en"], "es", seconds=math.inf, form=form)
+        ((said, again),) = finished(translate_ways(service, job, 2))  # type: ignore[arg-type]
+        plain, found = (
+            re.sub(r"\s|<[^>]*>", "", html.unescape(each)).lower().replace("{x}", "") for each in (text, said)
+        )
+        assert said == again and found == plain and len(service.jobs) > 2
+        assert service.aligned <= 2, "once for each translation, when all is cut"
+
+
+def test_much_text_without_a_place_to_cut_is_cut_in_linear_time() -> None:
+    """In quadratic time it would take longer than a test may."""
+    service = Short()
+    job = Job("me", ["a1" * 20_000], ["en"], "es", seconds=math.inf)
+    ((said,),) = finished(translate_ways(service, job, 1, sentences=False))  # type: ignore[arg-type]
+    assert said == "a1" * 20_000
