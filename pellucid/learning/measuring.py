@@ -29,7 +29,7 @@ from pellucid.model import Transformer
 WORDS_AT_MOST, SEEN_AT_LEAST = 1000, 50  # different words; how often each occurs on average
 CHARACTERS_AT_MOST = 500
 # Subwords by the number of pairs: fewer for less text (Sennrich and Zhang 2019).
-SUBWORDS = {10_000: 2_000, 50_000: 6_000, 500_000: 8_000, 2_000_000: 16_000, math.inf: 32_000}
+SUBWORDS = {10_000: 2_000, 500_000: 10_000, 2_000_000: 16_000, math.inf: 32_000}
 SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
 
 PAIRS_AT_MOST = 20_000  # that the pace is measured on; their batches are as full as those of all

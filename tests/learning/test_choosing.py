@@ -91,7 +91,7 @@ def test_the_text_decides_what_a_token_is(texts: list[tuple[str, str]], kind: st
     rates = {"words": 0.0007, "characters": 0.002, "subwords": 0.004}
     assert settings["training.peak_rate"] == rates[kind]
     large = corpus(texts)._replace(pairs=300_000, subwords=10**6)
-    assert kind != "subwords" or vocabulary_size(large, kind) == 8000
+    assert kind != "subwords" or vocabulary_size(large, kind) == 10_000
 
 
 @pytest.mark.parametrize(
