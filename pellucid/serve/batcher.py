@@ -17,12 +17,11 @@ import torch
 
 from pellucid.decoding.decoder import MOST_CANDIDATES, MOST_SHARING, Decoder, plan
 from pellucid.decoding.room import Room
-from pellucid.errors import SentenceError
+from pellucid.errors import PellucidError, SentenceError
 from pellucid.search.hypotheses import Found
 from pellucid.search.lane import Result
 from pellucid.search.request import Request, SpecialIds
 from pellucid.search.session import TOO_LARGE, SearchStep, Session
-from pellucid.serve.admission import Refusal
 from pellucid.serve.line import Accepted, Line
 
 RECENT = 10.0  # seconds of steps by which the speed is measured; earlier ones count less and less
@@ -110,7 +109,7 @@ class Batcher:
         """Accept sentences, from any thread. Return the futures of their hypotheses. To cancel one frees its
         place within a step. grew: see `Accepted`."""
         if self._together.is_closed:
-            raise Refusal(503, "the server is stopping.", 1)
+            raise PellucidError("the server is stopping.")
         accepted = [Accepted(request, client, grew) for request in requests]
         for sentence in accepted:
             line = self._together if self.room.may_hold(sentence.request) else self._apart
