@@ -22,6 +22,7 @@ from pellucid.data.examples import ARRAYS, PAIR, Examples, Figures, encode, kind
 from pellucid.data.sifting import HELD_OUT, Array, Chunk, ParallelText
 from pellucid.errors import PellucidError, UsageError
 from pellucid.folder.manifest import MANIFEST, is_sealed, read_manifest, read_sealed, sealing
+from pellucid.folder.whole_file import writing
 from pellucid.text.vocabulary import Vocabulary, load_vocabulary
 
 CONFIG, EXAMPLES = "config.toml", "examples"
@@ -40,6 +41,8 @@ class Prepared:
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary, config: Config, hashes: Mapping[str, str]) -> None:
     """Begin a prepared text: save its vocabulary and its settings. hashes: the SHA-256 of each text file."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     with sealing(folder / "vocabulary", "vocabulary", {"data": dict(hashes)}) as new:
         (new / CONFIG).write_bytes(to_toml(without_folders(config)).encode())
         vocabulary.save(new)

@@ -27,7 +27,7 @@ def sealing(folder: Path, kind: str, about: Mapping[str, Any]) -> Iterator[Path]
     """Make a new folder and yield it. Write the manifest when the block ends; after an error, remove the
     folder."""
     with writing(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(exist_ok=True)
         remove(folder)
         folder.mkdir()
         try:

@@ -3,6 +3,7 @@
 import math
 
 from pellucid.folder.checkpoint import FRAMES, save_state
+from pellucid.folder.whole_file import writing
 from pellucid.learning.setting_up import Run
 
 
@@ -19,6 +20,8 @@ def keep_frame(
         return
     model = run.learner.whole_model()
     if run.ranks.is_first:
+        with writing(run.out):
+            (run.out / FRAMES).mkdir(exist_ok=True)
         step, halves = run.position.step, {name: each.half() for name, each in model.state_dict().items()}
         save_state(run.out / FRAMES, step, halves, {"loss": loss}, keep=step + 1)  # all: only later ones go
 

@@ -23,7 +23,7 @@ from pellucid.folder.checkpoint import AVERAGING, CONFIG
 from pellucid.folder.load import Loaded, device_of, load_config, load_model
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
-from pellucid.folder.whole_file import making
+from pellucid.folder.whole_file import making, writing
 from pellucid.interop.card import write_card
 from pellucid.learning.claim import LOCK, alone_in
 from pellucid.learning.setting_up import Run
@@ -63,6 +63,8 @@ def validate_and_keep(run: Run, model: Transformer) -> tuple[Validation, bool]:
     best so far, save it in the run's folder. Return the validation, and whether it is the best."""
     average = run.config.training.average
     if average:
+        with writing(run.out):
+            (run.out / AVERAGING).mkdir(exist_ok=True)
         checkpoint.save_state(run.out / AVERAGING, run.position.step, model.state_dict(), {}, average)
     validation, best = _validate(run, model, f"step {run.position.step}")
     run.position.stale = 0 if best else run.position.stale + 1
