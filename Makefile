@@ -53,7 +53,7 @@ clean:
 	find . -name .git -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 # A stamp says that what pyproject.toml and constraints.txt ask for is installed, and the kernels are compiled.
-KERNELS := hatch_build.py pellucid/decoding/kernels.c pellucid/learning/fused.c
+KERNELS := hatch_build.py pellucid/decoding/kernels.c pellucid/decoding/vectors.h pellucid/learning/fused.c
 
 $(VENV)/.installed: pyproject.toml constraints.txt $(KERNELS) | $(VENV)/pyvenv.cfg
 	$(PIP) --editable .

@@ -22,11 +22,12 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 ROOT = Path(__file__).parent
 SOURCES = [ROOT / "pellucid" / part for part in ("decoding/kernels.c", "learning/fused.c")]
+HEADER = SOURCES[0].with_name("vectors.h")
 LIBRARY = SOURCES[0].with_name("kernels.bin")
 FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-fno-math-errno"]
 FLAGS += ["-fvisibility=hidden"]
 # The functions that tell Python which kinds run here, and of which source the library is.
-CHECKSUM = zlib.crc32(b"".join(source.read_bytes() for source in SOURCES))
+CHECKSUM = zlib.crc32(b"".join(source.read_bytes() for source in [*SOURCES, HEADER]))
 DISPATCH = ["-DDISPATCH", f"-DCHECKSUM={CHECKSUM}u"]
 # For each kind of kernels, what the compiler may use: the names that pellucid/decoding/library.py knows.
 X86 = {

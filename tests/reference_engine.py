@@ -223,7 +223,7 @@ def in_order(x: Tensor) -> Tensor:
 
 
 def exponential(x: Tensor) -> Tensor:
-    """Compute e^x as kernels.c does, for x <= MOST."""
+    """Compute e^x as vectors.h does, for x <= MOST."""
     y = (x * 1.44269504).clamp_min(-126.0)
     whole = y.round()
     r = y - whole

@@ -12,7 +12,8 @@ from typing import Any
 from pellucid.errors import PellucidError, Setting, UsageError
 
 LIBRARY = Path(__file__).with_name("kernels.bin")
-SOURCES = [Path(__file__).parents[1] / part for part in ("decoding/kernels.c", "learning/fused.c")]
+PARTS = ("decoding/kernels.c", "learning/fused.c", "decoding/vectors.h")
+SOURCES = [Path(__file__).parents[1] / part for part in PARTS]
 BITS = {"avx512": 4, "avxvnni": 2, "avx2": 1, "neon": 8, "plain": 0}  # the fastest first, as in kernels.c
 CHOICE = "PELLUCID_KERNELS"  # in the environment: one of BITS, or "none"
 INSTALL = "Install the package again, from a wheel or where ziglang can be installed"
@@ -129,6 +130,7 @@ def _load(path: Path) -> ctypes.CDLL | str:
     # Its structures may be others than those above, and a call would then read and write anywhere.
     if getattr(library, "checksum", int)() % 2**32 != zlib.crc32(b"".join(map(Path.read_bytes, SOURCES))):
         raise PellucidError(
-            f"{path} was not compiled from the present kernels.c and fused.c. Run python hatch_build.py."
+            f"{path} was not compiled from the present kernels.c, fused.c and vectors.h. "
+            "Run python hatch_build.py."
         )
     return library

@@ -12,22 +12,10 @@
 
    Names: D width, V vocabulary, L queries and M keys of a sentence. */
 
-#include <math.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #pragma clang fp contract(fast)
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
-#define NAME(function) JOIN(ISA, function)
-#define INLINE static inline __attribute__((always_inline))
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
+#include "../decoding/vectors.h"
+
 /* Export a kernel, compiled for both types of numbers. */
 #define KERNEL(kernel, Arguments)                                                                    \
     EXPORT void NAME(kernel)(const Arguments *a, int64_t first, int64_t last, int64_t part) {        \
@@ -35,70 +23,19 @@
         else kernel(0, a, first, last, part);                                                        \
     }
 #define UNUSED(x) (void)(x)
-#define UNROLL _Pragma("clang loop unroll(full)")
 
 /* BLOCK: values that share a vector of random bytes. QUERIES: how many of a sentence are computed at a time. */
-enum { LANES = 16, BLOCK = 64, QUERIES = 64 };
+enum { BLOCK = 64, QUERIES = 64 };
 #if defined(__AVX512F__)
 enum { WIDE = 4 }; /* vectors of a tile's columns: registers hold the sums of 4 rows */
 #else
 enum { WIDE = 1 };
 #endif
 
-typedef float f32v __attribute__((vector_size(64), aligned(4)));
-typedef int32_t i32v __attribute__((vector_size(64), aligned(4)));
-typedef uint32_t u32v __attribute__((vector_size(64), aligned(4)));
-typedef uint16_t u16v __attribute__((vector_size(32), aligned(2)));
-typedef float f32x8 __attribute__((vector_size(32)));
-typedef float f32x4 __attribute__((vector_size(16), aligned(4)));
-
-/* ---- Vectors of sixteen numbers */
-
-INLINE f32v load(const float *p) { return *(const f32v *)p; }
-INLINE void store(float *p, f32v x) { *(f32v *)p = x; }
-INLINE f32v all(float x) { return (f32v){0} + x; }
-INLINE f32v choose(i32v where, f32v yes, f32v no) { return (f32v)(((i32v)yes & where) | ((i32v)no & ~where)); }
-INLINE f32v larger(f32v a, f32v b) { return choose(a > b, a, b); }
 INLINE i32v lanes(void) { return (i32v){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
 /* Where lane number + from < n. */
 INLINE i32v below(size_t n, size_t from) {
     return lanes() < (int32_t)(n < from ? 0 : n - from > LANES ? LANES : n - from);
-}
-
-/* Sum four vectors, each in a fixed order: (0+2)+(1+3) in each group of four, then over the groups. */
-INLINE f32x4 sums(f32v p, f32v q, f32v r, f32v s) {
-#define LOW(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
-#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
-    f32v a = LOW(p, q) + HIGH(p, q), b = LOW(r, s) + HIGH(r, s);
-    f32v c = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
-             __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-    f32x8 d = __builtin_shufflevector(c, c, 0, 1, 2, 3, 4, 5, 6, 7) +
-              __builtin_shufflevector(c, c, 8, 9, 10, 11, 12, 13, 14, 15);
-    return __builtin_shufflevector(d, d, 0, 1, 2, 3) + __builtin_shufflevector(d, d, 4, 5, 6, 7);
-}
-
-INLINE float sum(f32v x) { return sums(x, x, x, x)[0]; }
-
-INLINE float highest(f32v x) {
-    x = larger(x, __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
-    x = larger(x, __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3));
-    x = larger(x, __builtin_shufflevector(x, x, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1));
-    return x[0] > x[1] ? x[0] : x[1];
-}
-
-/* Return e^x for x <= 87, and 2^-126 for all x below -87; near 0 the relative error is 2e-7. NaN stays. */
-#define MAGIC 12582912.0f
-INLINE f32v exponential(f32v x) {
-    f32v y = x * 1.44269504f;
-    y = choose(y < -126.0f, all(-126.0f), y);
-    const f32v shifted = y + MAGIC; /* rounds to a whole number */
-    const f32v r = y - (shifted - MAGIC);
-    f32v p = r * 0.001326472731f + 0.009671512991f;
-    p = p * r + 0.05550733581f;
-    p = p * r + 0.2402224243f;
-    p = p * r + 0.6931470037f;
-    p = p * r + 1.0f;
-    return p * (f32v)(((i32v)shifted - 0x4b400000 + 127) << 23);
 }
 
 INLINE size_t up(size_t n) { return (n + LANES - 1) / LANES * LANES; } /* to whole vectors */

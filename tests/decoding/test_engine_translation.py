@@ -570,6 +570,6 @@ def test_kernels_of_another_source_are_not_called(
     with pytest.raises(PellucidError) as error:
         in_int8(precision=precision).translate("a cat")
     assert str(error.value) == (
-        f"{library.LIBRARY} was not compiled from the present kernels.c and fused.c. "
+        f"{library.LIBRARY} was not compiled from the present kernels.c, fused.c and vectors.h. "
         "Run python hatch_build.py."
     )
