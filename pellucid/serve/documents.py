@@ -23,25 +23,33 @@ async def translate_ways(service: Service, job: Job, count: int, **cut: Any) -> 
         foreign = [index for index, code in each if code != target or (code, target) in languages.pairs]
         for source in dict.fromkeys(job.sources[index] for index in foreign):
             mine = [index for index in foreign if job.sources[index] == source]
-            model, options = languages.model(source, target), dict(job.options)
-            if count > 1:
-                beam = options.get("beam", model.translator.config.translation.beam)
-                options |= {"n_best": count, "beam": max(count, beam)}
-            part, known = job._replace(options=options).part(mine), dict[str, Translation]()
-            plan = partial(make_plan, form=job.form, language=source, **cut)
-            align = partial(service.aside, partial(align_texts, model.translator, model.to(target)))
-            ask, long = partial(_translate, service, part, known), set[str]()
-            while True:  # sentences that are not read or said to their end are cut in two
-                plans = await service.aside(list, map(partial(plan, long=long), part.texts))
-                await ask(0, sentences := sentences_in(plans))
-                lost = {each for each in sentences if known[each].truncated or not known[each].is_finished}
-                if lost <= long:
-                    break
-                long |= lost
-            said = [await translate_plans(plans, partial(ask, rank), align) for rank in range(count)]
-            for index, texts in zip(mine, zip(*said, strict=True), strict=True):
-                ways[index] = [*texts]
+            found = await _translate_from(source, service, job.part(mine), count, cut)
+            for index, texts in zip(mine, found, strict=True):
+                ways[index] = texts
     return ways
+
+
+async def _translate_from(
+    source: str, service: Service, job: Job, count: int, cut: dict[str, Any]
+) -> list[list[str]]:
+    """Return several translations of each text of a job, all in one language."""
+    model = (job.languages or service.languages).model(source, job.target)
+    if count > 1:
+        beam = job.options.get("beam", model.translator.config.translation.beam)
+        job = job._replace(options={**job.options, "n_best": count, "beam": max(count, beam)})
+    known, long = dict[str, Translation](), set[str]()
+    ask = partial(_translate, service, job, known)
+    while True:  # sentences that are not read or said to their end are cut in two
+        plan = partial(make_plan, form=job.form, language=source, long=long, **cut)
+        plans = await service.aside(list, map(plan, job.texts))
+        await ask(0, sentences := sentences_in(plans))
+        lost = {each for each in sentences if known[each].truncated or not known[each].is_finished}
+        if lost <= long:
+            break
+        long |= lost
+    align = partial(service.aside, partial(align_texts, model.translator, model.to(job.target)))
+    said = [await translate_plans(plans, partial(ask, rank), align) for rank in range(count)]
+    return [list(texts) for texts in zip(*said, strict=True)]
 
 
 async def _translate(
