@@ -181,8 +181,6 @@ class TrainingConfig(Section):
     label_smoothing: float = number(0.1, 0.0, 0.999)
     # weight of how far two passes with other dropout are apart (R-Drop); 0 is off: one pass
     consistency: float = number(0.0, 0.0, 1000.0)
-    # epochs, at the beginning, in which half of the pairs are learned from target to source
-    both_directions: int = number(0, 0, 1_000_000)
     precision: str = choice("auto", "fp32", "bf16")
     threads: int = number(0, 0, 1024)  # 0: what torch chooses
     validate_every: int = number(1000, 1, 100_000_000)  # steps

@@ -174,15 +174,6 @@ def without(report: Report, left_out: Counter[str]) -> Report:
     return Report(**(Counter(vars(report)) + left_out) | {"kept": report.kept - left_out.total()})
 
 
-def turn_around(examples: Examples, which: Array) -> Examples:
-    """Return the examples with source and target exchanged where `which` is true."""
-    turned = (
-        (target, source, line, corpus) if turn else (source, target, line, corpus)
-        for turn, (source, target, line, corpus) in zip(which.tolist(), examples, strict=True)
-    )
-    return pack(turned, examples.names)
-
-
 def sample_again(
     examples: Examples, rows: Array, vocabulary: Vocabulary, power: float, longest: int, key: str
 ) -> Examples:

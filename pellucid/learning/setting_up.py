@@ -14,7 +14,7 @@ from pellucid.config.schema import Config, TrainingConfig
 from pellucid.config.toml_file import check_accepted, from_table, to_table, without_folders
 from pellucid.data.batch import Batch, Order, Place, make_batch, plan_batches
 from pellucid.data.corpus import fingerprint
-from pellucid.data.examples import Examples, sample_again, turn_around
+from pellucid.data.examples import Examples, sample_again
 from pellucid.data.sifting import Array, ParallelText
 from pellucid.data.store import Prepared
 from pellucid.errors import PellucidError, Setting, UsageError
@@ -82,18 +82,14 @@ class Run:
     def batches(self, epoch: int, first: Sequence[int] = (0, 0)) -> Iterator[tuple[Place, Batch]]:
         """Yield the batches of an epoch from the place `first` on, each with the place after it. The same
         data and configuration give the same batches."""
-        for place, examples, rows in plan_batches(self.examples, self.order, epoch, first, self._change):
+        change = self._sample if self.config.vocabulary.sampling else None
+        for place, examples, rows in plan_batches(self.examples, self.order, epoch, first, change):
             yield place, make_batch(examples, rows, self.vocabulary.start_id, self.vocabulary.pad_id)
 
-    def _change(self, examples: Examples, rows: Array, epoch: int) -> Examples:
-        """Return the examples as this epoch has them. rows: the number of each in the whole text."""
+    def _sample(self, examples: Examples, rows: Array, epoch: int) -> Examples:
         training, power = self.config.training, self.config.vocabulary.sampling
-        if power:
-            longest, key = min(self.config.data.max_length, training.batch_tokens), f"{training.seed} {epoch}"
-            examples = sample_again(examples, rows, self.vocabulary, power, longest, key)
-        if epoch < training.both_directions:  # in one epoch one half of the pairs, in the next the other
-            examples = turn_around(examples, (rows + epoch) % 2 == 1)
-        return examples
+        longest = min(self.config.data.max_length, training.batch_tokens)
+        return sample_again(examples, rows, self.vocabulary, power, longest, f"{training.seed} {epoch}")
 
 
 def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ranks: Ranks) -> Run:
@@ -116,10 +112,6 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
         vocabulary = text.train.vocabulary
     else:
         vocabulary = prepare_vocabulary(text.train, config)
-    epochs = config.training.both_directions
-    if epochs and (not vocabulary.same_ids or len(vocabulary.target_languages) > 1):
-        needs = "it needs one vocabulary for both sides, and one target language"
-        raise UsageError(f"[training] both_directions = {epochs}: {needs}. Set both_directions = 0.")
     if config.vocabulary.sampling and not all(map(can_sample, (vocabulary.source, vocabulary.target))):
         only = "only a vocabulary of the kind unigram can split words at random"
         raise UsageError(f"[vocabulary] sampling = {config.vocabulary.sampling}: {only}. Set sampling = 0.")

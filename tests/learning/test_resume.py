@@ -27,10 +27,8 @@ from pellucid.learning.setting_up import Position, set_up
 from pellucid.learning.stop import Interrupted, StopRequest
 from pellucid.learning.text import Request
 
-# Two epochs of about ten batches, the first with half of the pairs turned around; validated now and then, and
-# with dropout and subword sampling on.
+# Two epochs of about ten batches, validated now and then, with dropout and subword sampling on.
 SETTINGS = SAMPLED | {"training.steps": 14, "training.batch_tokens": 80, "training.validate_every": 4}
-SETTINGS |= {"training.both_directions": 1}
 
 
 def stop(config: pellucid.Config, out: Path, after: int, **options: Any) -> None:

@@ -139,20 +139,6 @@ def test_a_vocabulary_that_cannot_sample_is_refused(tmp_path: Path) -> None:
         library.train(config, tmp_path / "second")
 
 
-@pytest.mark.parametrize("case", ["two vocabularies", "two target languages"])
-def test_pairs_that_cannot_be_turned_around_are_refused(tmp_path: Path, case: str) -> None:
-    settings: dict[str, Any] = {"training.both_directions": 2, "vocabulary.joint": case != "two vocabularies"}
-    config = short_runs.config(tmp_path / "data", settings)
-    if case == "two target languages":
-        two = dict(train=config.data.train * 2, languages=(("en", "de"), ("en", "fr")), validation=())
-        config = replace(config, data=replace(config.data, **two))
-    needs = "it needs one vocabulary for both sides, and one target language. Set both_directions = 0."
-    with pytest.raises(UsageError) as error:
-        library.train(config, tmp_path / "run")
-    assert str(error.value) == f"[training] both_directions = 2: {needs}"
-    assert not (tmp_path / "run" / "train.toml").exists() and not (tmp_path / "run" / "checkpoints").exists()
-
-
 def test_a_model_to_start_from_may_lie_in_the_home_folder(
     tmp_path: Path, pellucid: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import os
-import random
 import re
 import warnings
 from collections.abc import Iterator
@@ -126,37 +125,6 @@ def test_order_and_segmentation_are_of_seed_and_epoch(tmp_path: Path) -> None:
                 else:
                     orders.add(tuple(origins))
     assert len(orders) == len(segmentations) == 4
-
-
-def test_both_directions_turn_one_half_of_the_pairs_then_the_other(tmp_path: Path) -> None:
-    """In as many epochs as are asked for; which pairs share a batch does not change with that."""
-    chance = random.Random(seed := random.randrange(10**6))
-    print(f"seed {seed}")
-    turning, count = chance.randint(1, 4), chance.randint(9, 60)
-    settings = {"training.both_directions": turning, "training.seed": chance.randrange(100)}
-    config = short_runs.config(tmp_path / "data", settings, count)
-    run = set_up(Request(config, tmp_path / "run", False, device="cpu"), print, StopRequest(), Ranks())
-    plain = {
-        f"{config.data.train[0][0]}:{line}": (source, target)
-        for line, (source, target, *_) in enumerate(run.examples, 1)
-    }
-    was_turned = list[set[str]]()
-    for epoch in range(turning + 2):
-        turned, seen = set[str](), list[str]()
-        for _, batch in run.batches(epoch):
-            sources, targets = (
-                [row[row != 0].tolist() for row in side] for side in (batch.source, batch.target_out)
-            )
-            for origin, *pair in zip(batch.origins, sources, targets, strict=True):
-                seen.append(origin)
-                assert tuple(pair) in (plain[origin], plain[origin][::-1])
-                turned |= {origin} if tuple(pair) != plain[origin] else set()
-        assert sorted(seen) == sorted(plain)
-        was_turned.append(turned)
-    for number, (turned, then) in enumerate(itertools.pairwise(was_turned[:turning]), 1):
-        assert turned | then == {*plain} and not turned & then, number
-    assert abs(2 * len(was_turned[0]) - len(plain)) <= 1
-    assert not any(was_turned[turning:])
 
 
 def test_no_step_at_all_gives_a_model_too_and_is_said(tmp_path: Path) -> None:
