@@ -9,13 +9,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from statistics import fmean, median
+from statistics import median
 from typing import NamedTuple
 
 import torch
 
 from pellucid.config.schema import Config
-from pellucid.data.batch import Batch, batches
+from pellucid.data.batch import Batch, Order, batches, plan_batches
 from pellucid.data.corpus import Pair
 from pellucid.data.examples import encode_pairs
 from pellucid.folder.load import Loaded
@@ -107,7 +107,7 @@ class Pace(NamedTuple):
     """How fast a machine is with some settings."""
 
     step: float  # seconds
-    pairs: float  # that a step learns from
+    pairs: float  # that a step learns from, on average
     sentence: float  # seconds to validate one
 
 
@@ -131,25 +131,26 @@ def measure(
     training = config.training
     given = examples, vocabulary, training.batch_tokens, training.seed
     epochs = (batches(*given, epoch) for epoch in itertools.count())
+    in_epoch = sum(1 for _ in plan_batches(examples, Order(training.batch_tokens, training.seed), 0))
     with closing(Learner(model.to(device), training)) as learner:
         learner.start_workers()
-        step, of_step = _time_steps(learner, itertools.chain.from_iterable(epochs))
+        step = _time_steps(learner, itertools.chain.from_iterable(epochs))
     sentences = pairs[:: 1 + len(pairs) // SENTENCES]
     for some in (sentences[:1], sentences):  # the first one loads sacreBLEU and the kernels
         began = time.perf_counter()
         validate(learner.model, vocabulary, config, {"": ([], some)})
+    of_step = training.accumulate * len(examples) / in_epoch
     return Pace(step, of_step, (time.perf_counter() - began) / len(sentences))
 
 
-def _time_steps(learner: Learner, of_all: Iterator[Batch]) -> tuple[float, float]:
-    """Return the seconds of a step (the median) and its number of pairs (the mean)."""
-    training, seconds, pairs = learner.training, list[float](), list[int]()
+def _time_steps(learner: Learner, of_all: Iterator[Batch]) -> float:
+    """Return the seconds of a step (the median)."""
+    training, seconds = learner.training, list[float]()
     while len(seconds) < STEPS:
         taken = list(itertools.islice(of_all, training.accumulate))
         began = time.perf_counter()
         learner.learn(taken, len(seconds) + 1)
         seconds.append(time.perf_counter() - began)
-        pairs.append(sum(len(batch.origins) for batch in taken))
         if len(seconds) > 1 and sum(seconds) > SHARE * 60 * (training.minutes or 0.0):
             break
-    return median(seconds[1:]), fmean(pairs)
+    return median(seconds[1:])

@@ -8,7 +8,9 @@ import short_runs
 import torch
 
 from pellucid.config.toml_file import from_table
+from pellucid.data.batch import batches
 from pellucid.data.corpus import Pair
+from pellucid.data.examples import encode_pairs
 from pellucid.folder.load import Loaded
 from pellucid.learning import measuring
 from pellucid.learning.learner import Learner
@@ -52,8 +54,10 @@ def pace(started: Loaded | None = None, **training: Any) -> Pace:
 def test_a_step_its_pairs_and_a_sentence(clock: list[float]) -> None:
     one, three = pace(), pace(accumulate=3)
     assert (one.step, one.sentence) == (2.0, 0.5)
-    assert 10 < one.pairs < 20  # batches of 60 tokens, of up to five tokens a side
-    assert three.pairs == pytest.approx(3 * one.pairs, rel=0.2)
+    vocabulary = prepare_vocabulary(PAIRS, CONFIG)
+    epoch = [*batches(encode_pairs(PAIRS, vocabulary, CONFIG.data)[0], vocabulary, 60, 1, 0)]
+    assert one.pairs == len(PAIRS) / len(epoch)  # that of all batches, not of the few that are timed
+    assert three.pairs == pytest.approx(3 * one.pairs)
     assert clock[0] == 2 * (100 + 2 * (STEPS - 1) + 0.5 * (1 + 29))
 
 
