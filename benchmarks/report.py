@@ -12,9 +12,8 @@ RESULTS = Path(__file__).parent / "results"
 
 def machine() -> str:
     """Describe the CPU, the threads in use and the relevant versions in a few words."""
-    return (
-        f"{torch.get_num_threads()} threads of {processor()} ({platform.machine()}), torch {version('torch')}"
-    )
+    kind = f"{platform.machine()}, {torch.backends.cpu.get_cpu_capability()}"  # such as AVX512
+    return f"{torch.get_num_threads()} threads of {processor()} ({kind}), torch {version('torch')}"
 
 
 def processor() -> str:

@@ -224,7 +224,7 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
 
 def _low_rate(width: int) -> Chosen:
     usual = [RATES[name] for name, shape in PRESETS.items() if shape["width"] <= width] or [RATES["tiny"]]
-    return Chosen("training.peak_rate", usual[-1] / 5, "a fifth of what is usual: it keeps what it knows")
+    return Chosen("training.peak_rate", usual[-1] / 5, "low: it keeps what it knows")
 
 
 def _vocabulary(corpus: Corpus, kind: str) -> list[Chosen]:

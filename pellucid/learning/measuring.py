@@ -4,6 +4,7 @@ translates. That takes a few real steps and translations; what they teach a mode
 import dataclasses
 import itertools
 import math
+import random
 import re
 import time
 from collections import Counter
@@ -32,7 +33,7 @@ CHARACTERS_AT_MOST = 500
 SUBWORDS = {10_000: 2_000, 500_000: 10_000, 2_000_000: 16_000, math.inf: 32_000}
 SPECIAL = 5  # pad, unknown, start, end, and the mark of a word's beginning
 
-PAIRS_AT_MOST = 20_000  # that the pace is measured on; their batches are as full as those of all
+PAIRS_AT_MOST = 20_000  # that the pace is measured on, drawn at random: every n-th line may be of one kind
 STEPS = 6  # the first one is not counted: it waits for the worker processes, and compiles
 SENTENCES = 32
 SHARE = 0.02  # of the training time, after which no further step is measured
@@ -118,7 +119,7 @@ def measure(
 
     started: the model that the training starts from, if there is one.
     """
-    pairs = pairs[:: 1 + len(pairs) // PAIRS_AT_MOST]
+    pairs = random.Random(config.training.seed).sample(pairs, min(len(pairs), PAIRS_AT_MOST))
     prepare_torch(config.training)
     if started:
         vocabulary, model = start_from(started, config)

@@ -1,6 +1,8 @@
 """A machine's pace is measured on the user's own text, with the model that is trained; it leaves no trace."""
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,13 +44,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def pace(started: Loaded | None = None, **training: Any) -> Pace:
+def pace(started: Loaded | None = None, pairs: Sequence[Pair] = PAIRS, **training: Any) -> Pace:
     """The pace with these settings of [training]."""
     table = {
         **short_runs.SETTINGS,
         "training": short_runs.SETTINGS["training"] | {"minutes": 100.0} | training,
     }
-    return measure(PAIRS, from_table(table), torch.device("cpu"), started)
+    return measure(pairs, from_table(table), torch.device("cpu"), started)
 
 
 def test_a_step_its_pairs_and_a_sentence(clock: list[float]) -> None:
@@ -59,6 +61,14 @@ def test_a_step_its_pairs_and_a_sentence(clock: list[float]) -> None:
     assert one.pairs == len(PAIRS) / len(epoch)  # that of all batches, not of the few that are timed
     assert three.pairs == pytest.approx(3 * one.pairs)
     assert clock[0] == 2 * (100 + 2 * (STEPS - 1) + 0.5 * (1 + 29))
+
+
+def test_a_part_of_the_pairs_is_like_all_of_them(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    long = [replace(one, source=3 * f"{one.source} ", target=3 * f"{one.target} ") for one in PAIRS]
+    mixed = [pair for both in zip(PAIRS, long, strict=True) for pair in both]  # every second line is long
+    of_all = pace(pairs=mixed).pairs
+    monkeypatch.setattr(measuring, "PAIRS_AT_MOST", 201)
+    assert pace(pairs=mixed).pairs == pytest.approx(of_all, rel=0.15)
 
 
 def test_measuring_ends_where_it_takes_more_than_its_share_of_the_time(clock: list[float]) -> None:
