@@ -80,6 +80,8 @@ def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
 def _check_settings(settings: Mapping[str, Any]) -> None:
     """Raise an error if one of them is wrong, before the teacher's work."""
     table: dict[str, Any] = {}
+    if "data.train" in settings:
+        raise UsageError("distil: a student learns what its teacher says. Leave --set data.train out.")
     override(table, {**STUDENT, **settings}, "distil")
     if from_table(table, where="distil").training.start_from is not None:
         raise UsageError("distil: a student starts from the beginning. Leave training.start_from out.")

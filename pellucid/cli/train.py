@@ -114,6 +114,8 @@ def _files(arguments: argparse.Namespace) -> list[str]:
         return []
     if "data.prepared" in dict(arguments.settings):
         raise UsageError("settings are chosen for text files: for a prepared text, give a CONFIG.")
+    if "data.train" in dict(arguments.settings):
+        raise UsageError("--source and --target, or --data, name the text: leave --set data.train out.")
     return [str(file) for file in corpus_of(arguments, "source", "target")]
 
 

@@ -161,13 +161,17 @@ def read_rows(files: Sequence[str]) -> Iterator[Sequence[bytes]]:
         is_json = files[0].removesuffix(".gz").endswith(".jsonl")
         yield from _json_rows(files[0]) if is_json else _table_rows(files[0])
         return
-    for line, row in enumerate(zip_longest(*map(read_lines, files)), 1):
-        if None in row:
-            counts = {file: sum(1 for _ in read_lines(file)) for file in files}
-            first, other = files[0], next(file for file in files if counts[file] != counts[files[0]])
+    sides = [iter(read_lines(file)) for file in files]
+    for line, row in enumerate(zip_longest(*sides), 1):
+        if None in row:  # count on, because a pipe cannot be read again
+            counts = [
+                line - (text is None) + sum(1 for _ in side) for text, side in zip(row, sides, strict=True)
+            ]
+            other = next(number for number, count in enumerate(counts) if count != counts[0])
+            have = f"{files[0]} has {counts[0]} lines and {files[other]} has {counts[other]}"
             raise PellucidError(
-                f"{first} has {counts[first]} lines and {other} has {counts[other]}: line by line they must "
-                f"belong together, and line {line} has none. Look for a lost or an added line feed."
+                f"{have}: line by line they must belong together, and line {line} has none. Look for a lost "
+                "or an added line feed."
             )
         yield row
 

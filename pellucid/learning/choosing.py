@@ -134,14 +134,15 @@ def choose(
         return max(1.0, min(60 * minutes / pace.step, settings.get("training.steps", math.inf)))
 
     def trial(preset: str) -> Pace:
-        return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0)])
+        return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0, 0)])
 
     if width:
         pace, own = pace_of([budget]), [_low_rate(width)]
     else:
         preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, steps_of, trial)
-        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, steps_of, pace))]
-        own += _learning(corpus, kind, preset)
+        its_width = settings.get("model.width", PRESETS[preset]["width"])
+        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, steps_of, pace), its_width)]
+        own += _learning(corpus, kind, its_width)
     held_out = _held_out(corpus, minutes, pace)
     loss = Chosen("training.validation_metric", "loss", "BLEU of so few sentences says little")
     few = (
@@ -203,9 +204,9 @@ def _schedule(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace, bud
     ]
 
 
-def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
-    rate, why = RATES[preset], f"usual for a width of {PRESETS[preset]['width']}"
-    if kind == "subwords" and preset == "tiny":  # docs/results/what-helps.md
+def _learning(corpus: Corpus, kind: str, width: int) -> list[Chosen]:
+    rate, why = _usual_rate(width), f"usual for a width of {width}"
+    if kind == "subwords" and rate == RATES["tiny"]:  # docs/results/what-helps.md
         rate, why = 0.004, "high: the norm comes first, and after the warm-up the rate falls"
     if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
         rate, why = min(0.0007, rate), "low: words follow rules"
@@ -223,8 +224,12 @@ def _learning(corpus: Corpus, kind: str, preset: str) -> list[Chosen]:
 
 
 def _low_rate(width: int) -> Chosen:
-    usual = [RATES[name] for name, shape in PRESETS.items() if shape["width"] <= width] or [RATES["tiny"]]
-    return Chosen("training.peak_rate", usual[-1] / 5, "low: it keeps what it knows")
+    return Chosen("training.peak_rate", _usual_rate(width) / 5, "low: it keeps what it knows")
+
+
+def _usual_rate(width: int) -> float:
+    no_wider = [rate for name, rate in RATES.items() if PRESETS[name]["width"] <= width]
+    return no_wider[-1] if no_wider else RATES["tiny"]
 
 
 def _vocabulary(corpus: Corpus, kind: str) -> list[Chosen]:
@@ -240,7 +245,7 @@ def _vocabulary(corpus: Corpus, kind: str) -> list[Chosen]:
     return [Chosen("vocabulary.kind", "bpe"), Chosen("vocabulary.size", size, reason), identity]
 
 
-def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen]:
+def _model(corpus: Corpus, kind: str, preset: str, epochs: float, width: int) -> list[Chosen]:
     first = Chosen("model.norm", "first", "learns at a high rate without falling back")
     rule = Chosen("model.dropout", 0.0 if kind == "characters" else 0.1, "there is a rule to find")
     if kind != "subwords" and preset == "tiny":
@@ -248,13 +253,13 @@ def _model(corpus: Corpus, kind: str, preset: str, epochs: float) -> list[Chosen
         # after 1,200.
         reason = f"flat and wide: {kind} follow rules, a language has more to learn"
         return [
-            Chosen("model.preset", preset, "width 128"),
+            Chosen("model.preset", preset, f"width {width}"),
             *(Chosen(f"model.{stack}_layers", 2, reason) for stack in ("encoder", "decoder")),
             Chosen("model.hidden", 512),
             first,
             rule,
         ]
-    size = f"width {PRESETS[preset]['width']}: for {corpus.pairs:,} pairs and this time"
+    size = f"width {width}: for {corpus.pairs:,} pairs and this time"
     seen = f"each pair is seen about {max(epochs, 1):,.0f} times; the more often, the more dropout"
     dropout = 0.1 if epochs < 15 else 0.2 if epochs < 60 else 0.3
     often = Chosen("model.dropout", dropout, seen)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.decoding.library import library_and_kind, structure
 
-BLOCK, QUERIES, LANES = 64, 64, 16  # as in fused.c
+BLOCK, QUERIES, LANES = 64, 64, 16  # as in fused.c and vectors.h
 
 Dropout = structure("Dropout", "int64 seed, dropped")
 Embedding = structure(

@@ -88,10 +88,10 @@ def training(
     Between two steps Ctrl-C is the caller's. The training draws from torch's random numbers, and sets its
     own seed; what the caller draws between two steps changes nothing in it.
     """
-    if not str(out):
+    if out is None or not str(out):
         raise UsageError("out is empty: name the folder to write the model into.")
     config = as_config(config, config_of)
-    texts = tuple(pairs or ()), tuple(validation_pairs or ())
+    texts = [() if each is None else tuple(each) for each in (pairs, validation_pairs)]
     asked = Request(config, Path(out), resume, accept, device, report, *texts)
     check_text(asked)
     return _steps(asked)
@@ -259,7 +259,8 @@ def _is_due(run: Run) -> bool:
     training, position = run.config.training, run.position
     if _is_done(run) or not training.validations:
         return _is_done(run) or position.step % training.validate_every == 0
-    if int(run.done * training.validations) == int(position.validated * training.validations):
+    now, before = (int(done * training.validations + 1e-9) for done in (run.done, position.validated))
+    if now == before:
         return False
     # Those of the last step and of the average will take their time, too.
     cost = position.validations[-1] if position.validations else 0.0

@@ -24,7 +24,7 @@ from pellucid.folder.load import Loaded, device_of, load_config, load_model
 from pellucid.folder.manifest import read_manifest
 from pellucid.folder.version import __version__
 from pellucid.folder.whole_file import making, writing
-from pellucid.interop.card import write_card
+from pellucid.interop.card import CARD, write_card
 from pellucid.learning.claim import LOCK, alone_in
 from pellucid.learning.setting_up import Run
 from pellucid.learning.step import Validation, average_name
@@ -99,7 +99,9 @@ def finish(run: Run) -> dict[str, Any]:
         _measure_source_share(run)
     save(run)
     if run.ranks.is_first:
-        write_card(run.config, read_manifest(run.out, "model"), run.out, "pellucid", run.out.absolute().name)
+        with writing(run.out / CARD):
+            manifest, name = read_manifest(run.out, "model"), run.out.absolute().name
+            write_card(run.config, manifest, run.out, "pellucid", name)
     return kept
 
 

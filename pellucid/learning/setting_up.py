@@ -134,7 +134,14 @@ def set_up(asked: Request, report: Callable[[str], None], stop: StopRequest, ran
 
 
 def prepare_torch(training: TrainingConfig) -> None:
-    """Set the number of threads, and how much compiled code is kept."""
+    """Set the number of threads, and how much compiled code is kept. Raise an error if torch is set so that
+    nothing can be learned."""
+    if (kind := torch.get_default_dtype()) != torch.float32:
+        only = f"torch's default type is {kind}, and a training's is float32"
+        raise UsageError(f"{only}. Call torch.set_default_dtype(torch.float32) before it.")
+    if not torch.is_grad_enabled():
+        remedy = "Train outside of no_grad and inference_mode, after torch.set_grad_enabled(True)."
+        raise UsageError(f"gradients are switched off in torch, and a training needs them. {remedy}")
     if training.threads:
         torch.set_num_threads(training.threads)
     # oneDNN caches what it compiles for a shape, in bf16 up to 2 MB each, for up to 1,024 shapes. The batches

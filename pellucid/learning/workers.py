@@ -29,7 +29,9 @@ from pellucid.learning.loss import add_gradient, loss_of
 from pellucid.learning.memory import TRIM_EVERY, trim_heap
 from pellucid.model import Transformer
 
-PROGRAM = "from pellucid.learning.workers import serve; serve()"
+# Signals are for the training alone to answer: a worker ends when its connection does.
+PROGRAM = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+PROGRAM += "from pellucid.learning.workers import serve; serve()"
 SHARED_MEMORY = "/dev/shm"  # a folder in memory, where Linux has it
 MOST = 4  # processes: more have too little of a batch each, and each needs memory of its own
 
@@ -50,7 +52,8 @@ class Workers:
         if not count:
             return
         parameters = list(model.parameters())
-        program = f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"  # not those of the working folder
+        folders = [each for each in sys.path if isinstance(each, str)]  # not those of the working folder
+        program = f"import sys; sys.path[:] = {folders!r}; {PROGRAM}"
         size = (1 + count) * sum(each.numel() * each.element_size() for each in parameters)
         # In a container it may be small, and what does not fit there is a bus error.
         fits = os.path.isdir(SHARED_MEMORY) and shutil.disk_usage(SHARED_MEMORY).free > size

@@ -92,6 +92,7 @@ def test_what_is_wrong_is_said_before_the_work(
         (["--beam", 0], 2, "--beam 0 must be a whole number from 1 to 1000."),
         (["--set", "model.widht=64"], 2, 'distil: [model] has no setting "widht". Did you mean "width"?'),
         (["--set", "training.start_from=demo"], 2, "distil: a student starts from the beginning."),
+        (["--set", 'data.train=["a", "b"]'], 2, "distil: a student learns what its teacher says. Leave"),
         (["--minutes", 0], 2, "distil: [training] minutes = 0.0 must be"),
         (["--accept", "rate"], 2, 'accept: there is no setting "rate".'),
         (["--to", "fr"], 2, "the model does not name its languages, so 'fr' cannot be chosen."),

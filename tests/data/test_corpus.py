@@ -1,6 +1,7 @@
 """Parallel text: split on line feeds alone, aligned whatever is in it, and every pair accounted for."""
 
 import gzip
+import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from pellucid.config.schema import DataConfig
-from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of
+from pellucid.data.corpus import Pair, Report, fingerprint, fingerprint_of, read_rows
 from pellucid.data.examples import encode_pairs
 from pellucid.data.sifting import hold_out, read_pairs, source_hash, text_of
 from pellucid.errors import PellucidError, UsageError
@@ -297,3 +298,16 @@ def test_no_more_is_held_out_than_asked() -> None:
     sources = np.array([source_hash(f"source {number // 3}") for number in range(30)], np.uint64)
     for count in range(3, 12):
         assert hold_out(sources, count).sum() == count // 3 * 3
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="pipes have names like /dev/fd/3")
+def test_lines_of_pipes_are_counted_in_one_reading() -> None:
+    ends = list[int]()
+    for text in (b"1\n2\n3\n4\n", b"1\n2\n"):
+        end, write = os.pipe()
+        os.write(write, text)
+        os.close(write)
+        ends.append(end)
+    one, other = (f"/dev/fd/{end}" for end in ends)
+    with pytest.raises(PellucidError, match=f"{one} has 4 lines and {other} has 2: .* line 3 has none"):
+        [*read_rows([one, other])]

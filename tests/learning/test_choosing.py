@@ -162,6 +162,14 @@ def test_steps_that_the_user_sets_count_as_the_time_does() -> None:
     assert many == choices(found)
 
 
+def test_the_rate_is_that_of_the_width_that_the_user_sets() -> None:
+    found = corpus(sentences(2000))
+    for width, rate in ((64, 0.004), (255, 0.004), (256, 0.001), (600, 0.0007)):
+        said = {each.name: each for each in choose(found, 30, Machine(found), {"model.width": width})}
+        assert said["training.peak_rate"].value == rate
+        assert said["model.preset"].reason.startswith(f"width {width}: ")
+
+
 def test_only_a_preset_that_may_be_fast_enough_is_measured() -> None:
     found = corpus(sentences(2000))
     for pairs, minutes, presets in (
@@ -268,6 +276,7 @@ def test_what_is_refused_is_refused_before_anything_is_measured(
         ("a.toml --target b", "--source and --target belong together: give both, or neither."),
         ("a.toml --data b.tsv", "argument --data: not allowed with argument CONFIG.toml"),
         ("--source a --target b --data c", "argument --data: not allowed with argument --source"),
+        ('--source a --target b --set data.train=["c","d"]', "name the text: leave --set data.train out."),
     ],
 )
 def test_a_text_is_named_in_one_way(pellucid: Command, words: str, message: str) -> None:

@@ -2,13 +2,16 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import short_runs
+import torch
 from command import Command
 from learners import batch, learner
 
@@ -62,6 +65,7 @@ def test_workers_take_no_modules_from_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "random.py").write_text("raise SystemExit(3)")
+    monkeypatch.setattr(workers.sys, "path", [*workers.sys.path, tmp_path / "no-text"])  # Python ignores it
     monkeypatch.chdir(tmp_path)
     _learn_divided()
 
@@ -78,6 +82,56 @@ def _learn_divided() -> None:
         workers.torch.set_num_threads(1)
 
 
+@pytest.mark.parametrize(
+    ("change", "back", "message"),
+    [
+        (lambda: torch.set_default_dtype(torch.float64), lambda: torch.set_default_dtype(torch.float32),
+         "torch's default type is torch.float64, and a training's is float32"),
+        (lambda: torch.set_grad_enabled(False), lambda: torch.set_grad_enabled(True),
+         "gradients are switched off in torch"),
+    ],
+)  # fmt: skip
+def test_torch_that_is_set_so_that_nothing_can_be_learned(
+    tmp_path: Path, change: Callable[[], Any], back: Callable[[], Any], message: str
+) -> None:
+    config = short_runs.config(tmp_path / "data")
+    change()
+    try:
+        with pytest.raises(UsageError, match=message):
+            library.train(config, tmp_path / "run")
+    finally:
+        back()
+    library.train(config, tmp_path / "run")  # nothing was left that is in the way
+
+
+def test_pairs_of_numpy_and_no_folder(tmp_path: Path) -> None:
+    config, texts = changed(tmp_path / "data", {}, train=[], validation=[]), short_runs.pairs(40)
+    with pytest.raises(UsageError, match=r"pairs\[0\] is not a source and a target text like"):
+        library.train(config, tmp_path / "run", pairs=np.array(texts))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="out is empty"):
+        library.train(config, None, pairs=texts)  # type: ignore[arg-type]
+
+
+def test_a_model_card_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run" / "README.md").mkdir(parents=True)
+    with pytest.raises(PellucidError, match=r"README\.md: cannot be written"):
+        library.train(short_runs.config(tmp_path / "data"), tmp_path / "run")
+    (tmp_path / "run" / "README.md").rmdir()
+    library.train(short_runs.config(tmp_path / "data"), tmp_path / "run", resume=True)
+
+
+def test_a_model_to_start_from_that_is_no_folder(tmp_path: Path) -> None:
+    settings = {"training.start_from": "hf://anna/small"}
+    with pytest.raises(UsageError, match=r"start_from = hf:/+anna/small: there is no such folder\. Name a"):
+        library.train(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
+
+
+def test_validations_in_even_parts_are_as_many_as_asked(tmp_path: Path) -> None:
+    settings = {"training.steps": 49, "training.validations": 49, "training.checkpoint_every": 1000}
+    steps = library.training(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
+    assert sum(step.validation is not None for step in steps) == 49  # 1 / 49 * 49 < 1
+
+
 def test_two_corpora_with_one_file_of_sources_are_refused(tmp_path: Path, pellucid: Command) -> None:
     source, target = short_runs.write(tmp_path, "one", short_runs.pairs(20))
     (tmp_path / "c.toml").write_text(f"[data]\ntrain = {json.dumps([[source, target]] * 2)}\n", "utf-8")
@@ -85,6 +139,9 @@ def test_two_corpora_with_one_file_of_sources_are_refused(tmp_path: Path, pelluc
         refused = pellucid(verb, tmp_path / "c.toml", *(["--out"] * (verb == "train")), tmp_path / "out")
         said = f"pellucid: [data] train names {source} as the source of two corpora. Join them, in two new"
         assert refused.code == 2 and refused.err.startswith(said) and not (tmp_path / "out").exists()
+    data = {"train": [[source, target]] * 2, "languages": ["en", "es"]}
+    with pytest.raises(UsageError, match="as the source of two corpora"):
+        library.train({"data": data, "training": {"start_from": str(DEMO_MODEL)}}, tmp_path / "out")
 
 
 def test_a_run_that_goes_on_without_validation_text_keeps_its_last_model(tmp_path: Path) -> None:

@@ -105,6 +105,16 @@ def test_a_killed_worker_ends_the_run_with_a_remedy(divided: Callable[..., Learn
     assert process.returncode == -signal.SIGKILL
 
 
+def test_a_signal_to_all_processes_ends_no_worker(divided: Callable[..., Learner]) -> None:
+    taught = divided()
+    taught.learn([batch(*LENGTHS)], 1)  # they have begun
+    for process in taught.workers._processes:
+        process.terminate()  # as a system does that ends a service
+    assert taught.learn([batch(*LENGTHS)], 2).loss > 0
+    taught.close()
+    assert all(process.returncode == 0 for process in taught.workers._processes)
+
+
 def test_workers_end_with_a_killed_training(tmp_path: Path) -> None:
     code = (
         "import torch, learners; torch.set_num_threads(2); "
