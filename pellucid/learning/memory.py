@@ -25,10 +25,10 @@ class DoesNotFit(PellucidError):
 
 def model_memory(model: nn.Module, precision: str) -> str:
     """Describe the memory that a model takes in training: in float32 weights and, of what is not frozen,
-    gradients and AdamW's two moments; in bf16 also the copy and its gradients."""
+    gradients and AdamW's two moments; in bf16 also a copy, of which the gradients are then."""
     parameters = sum(each.numel() for each in model.parameters())
     trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
-    copies, gradients = (6, 14) if precision == "bf16" else (4, 12)
+    copies, gradients = (6, 10) if precision == "bf16" else (4, 12)
     megabytes = (parameters * copies + trained * gradients) / 1e6
     return f"{megabytes:,.0f} MB with gradients and AdamW's moments"
 

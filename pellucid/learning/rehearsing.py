@@ -73,7 +73,9 @@ def _report_pace(run: Run, count: int) -> None:
             seconds.append(time.perf_counter() - now)
             costs.append(cost_of([batch for _, batch in taken], seconds[-1], run.learner, run.ranks))
     step, counted = fmean(seconds[1:] or seconds), costs[1:] or costs
-    hours = min(settings.steps * step / 3600, (settings.minutes or math.inf) / 60)
+    position = run.position  # of a run that goes on
+    left = (settings.steps - position.step) * step, 60 * (settings.minutes or math.inf) - position.seconds
+    hours = max(0.0, min(left)) / 3600
     time_needed = f"{hours:,.1f} hours" if hours >= 1 else f"{60 * hours:,.0f} minutes"
     names = ("tokens_a_second", "used", "padding")
     tokens, used, padding = (fmean(getattr(each, name) for each in counted) for name in names)
@@ -81,5 +83,6 @@ def _report_pace(run: Run, count: int) -> None:
     run.report(
         f"{len(costs)} steps were tried{alone}: {step:,.2f} seconds a step, {tokens:,.0f} tokens a second, "
         f"{used:.0%} of what the device does in products, {padding:.0%} padding, "
-        f"{costs[-1].memory:,} MB used; all takes up to {time_needed}, without validations"
+        f"{costs[-1].memory:,} MB used; {'the rest' if position.step else 'all'} takes up to {time_needed}, "
+        "without validations"
     )

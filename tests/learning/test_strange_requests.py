@@ -44,7 +44,9 @@ def test_a_rehearsal_leaves_a_run_at_work_alone(tmp_path: Path) -> None:
     with alone_in(out), pytest.raises(PellucidError, match="another training run is using this folder"):
         rehearse(Request(config, out, resume=True, device="cpu"))
     assert (out / "last" / ".new").exists()
-    rehearse(Request(config, out, resume=True, device="cpu"))
+    said = list[str]()
+    rehearse(Request(config, out, resume=True, device="cpu", report=said.append))
+    assert "the rest takes up to 0 minutes" in "".join(said)  # it is at its end
 
 
 @pytest.mark.skipif(not Path(workers.SHARED_MEMORY).is_dir(), reason="only Linux has such a folder")
