@@ -45,9 +45,8 @@ def several(processes: int) -> Iterator[Run]:
 
 
 def _follow_parent() -> None:
-    """End this process when its parent ends, and leave signals to the parent."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+    """End this process when its parent ends, and leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 
     def follow() -> None:

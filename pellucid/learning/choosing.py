@@ -133,16 +133,18 @@ def choose(
     def steps_of(pace: Pace) -> float:
         return max(1.0, min(60 * minutes / pace.step, settings.get("training.steps", math.inf)))
 
+    def width_of(preset: str) -> int:
+        return int(settings.get("model.width", PRESETS[preset]["width"]))
+
     def trial(preset: str) -> Pace:
-        return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0, 0)])
+        return pace_of([*text, budget, *_model(corpus, kind, preset, 1.0, width_of(preset))])
 
     if width:
         pace, own = pace_of([budget]), [_low_rate(width)]
     else:
         preset, pace = (preset, trial(preset)) if preset in PRESETS else _largest(corpus, steps_of, trial)
-        its_width = settings.get("model.width", PRESETS[preset]["width"])
-        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, steps_of, pace), its_width)]
-        own += _learning(corpus, kind, its_width)
+        own = [*text, *_model(corpus, kind, preset, _epochs(corpus, steps_of, pace), width_of(preset))]
+        own += _learning(corpus, kind, width_of(preset))
     held_out = _held_out(corpus, minutes, pace)
     loss = Chosen("training.validation_metric", "loss", "BLEU of so few sentences says little")
     few = (
@@ -206,7 +208,7 @@ def _schedule(corpus: Corpus, steps_of: Callable[[Pace], float], pace: Pace, bud
 
 def _learning(corpus: Corpus, kind: str, width: int) -> list[Chosen]:
     rate, why = _usual_rate(width), f"usual for a width of {width}"
-    if kind == "subwords" and rate == RATES["tiny"]:  # docs/results/what-helps.md
+    if kind == "subwords" and width < PRESETS["small"]["width"]:  # docs/results/what-helps.md
         rate, why = 0.004, "high: the norm comes first, and after the warm-up the rate falls"
     if kind == "words":  # SCAN: at a rate of 0.002 the loss of held-out commands rose again now and then
         rate, why = min(0.0007, rate), "low: words follow rules"

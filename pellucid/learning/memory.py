@@ -24,8 +24,8 @@ class DoesNotFit(PellucidError):
 
 
 def model_memory(model: nn.Module, precision: str) -> str:
-    """Describe the memory that a model takes in training: in float32 weights and, of what is not frozen,
-    gradients and AdamW's two moments; in bf16 also a copy, of which the gradients are then."""
+    """Describe the memory that a model takes in training: weights in float32 and, of what is not frozen,
+    gradients and AdamW's two moments; in bf16 also a copy, and gradients in bf16 until AdamW needs them."""
     parameters = sum(each.numel() for each in model.parameters())
     trained = sum(each.numel() for each in model.parameters() if each.requires_grad)
     copies, gradients = (6, 10) if precision == "bf16" else (4, 12)

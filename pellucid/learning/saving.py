@@ -99,8 +99,8 @@ def finish(run: Run) -> dict[str, Any]:
         _measure_source_share(run)
     save(run)
     if run.ranks.is_first:
+        manifest, name = read_manifest(run.out, "model"), run.out.absolute().name
         with writing(run.out / CARD):
-            manifest, name = read_manifest(run.out, "model"), run.out.absolute().name
             write_card(run.config, manifest, run.out, "pellucid", name)
     return kept
 

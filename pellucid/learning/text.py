@@ -56,10 +56,7 @@ def check_text(asked: Request) -> None:
         example = 'train = ["train.en", "train.de"]'
         raise UsageError(f"[data] train is missing: name the parallel text, as in {example}.")
     _refuse_same_sources(data_of(asked.config))
-    start, model = asked.config.training.start_from, asked.config.model
-    if start and not asked.resume and not Path(start).is_dir():
-        other = "Name a model's folder; a model on the hub, or demo, is for --from"
-        raise UsageError(f"[training] start_from = {start}: there is no such folder. {other}.")
+    model = asked.config.model
     if model.positions == "learned" and data.max_length > model.longest and not asked.resume:
         why = f"and the model has learned positions for [model] longest = {model.longest}"
         remedy = f"Set max_length = {model.longest} or less."

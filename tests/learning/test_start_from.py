@@ -262,7 +262,7 @@ def test_one_command_takes_all_from_the_model_and_chooses_a_lower_rate(
     assert ours.training.peak_rate == 0.0004 and ours.training.warmup_steps == 10  # there are 2 steps
     written = (tmp_path / "run" / "train.toml").read_text("utf-8")
     assert "width = 16  # as in the model to start from\n" in written
-    assert "peak_rate = 0.0004  # a fifth of what is usual: it keeps what it knows\n" in written
+    assert "peak_rate = 0.0004  # low: it keeps what it knows\n" in written
     resumed = further("--from", first / "runs" / "fr", "--resume", "--set", "training.steps=3")
     assert resumed.code == 0 and "going on from step 2" in resumed.err
     same = further("--set", f"training.start_from={first}/runs/fr", out=tmp_path / "same")

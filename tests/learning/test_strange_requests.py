@@ -122,12 +122,6 @@ def test_a_model_card_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     library.train(short_runs.config(tmp_path / "data"), tmp_path / "run", resume=True)
 
 
-def test_a_model_to_start_from_that_is_no_folder(tmp_path: Path) -> None:
-    settings = {"training.start_from": "hf://anna/small"}
-    with pytest.raises(UsageError, match=r"start_from = hf:/+anna/small: there is no such folder\. Name a"):
-        library.train(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
-
-
 def test_validations_in_even_parts_are_as_many_as_asked(tmp_path: Path) -> None:
     settings = {"training.steps": 49, "training.validations": 49, "training.checkpoint_every": 1000}
     steps = library.training(short_runs.config(tmp_path / "data", settings), tmp_path / "run")
