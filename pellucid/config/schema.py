@@ -175,7 +175,7 @@ class TrainingConfig(Section):
     # share of the training, at its end, in which the rate falls to 0; 0 is off
     cooldown: float = number(0.0, 0.0, 1.0)
     betas: tuple[float, float] = number((0.9, 0.98), 0.0, 0.999999)
-    epsilon: float = number(1e-9, 1e-30, 1.0)  # with 0 a weight without a gradient is 0 / 0
+    epsilon: float = number(1e-9, 0.0, 1.0)
     weight_decay: float = number(0.0, 0.0, 10.0)
     clip_norm: float = number(1.0, 0.0, 1e9)  # 0 is off
     label_smoothing: float = number(0.1, 0.0, 0.999)

@@ -259,6 +259,7 @@ def _is_due(run: Run) -> bool:
     training, position = run.config.training, run.position
     if _is_done(run) or not training.validations:
         return _is_done(run) or position.step % training.validate_every == 0
+    # 1e-9, because 1 / 49 * 49 is a little less than 1.
     now, before = (int(done * training.validations + 1e-9) for done in (run.done, position.validated))
     if now == before:
         return False
